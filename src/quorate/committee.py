@@ -1,0 +1,190 @@
+"""A committee: members p_m, a vote w_m, and the one formula that all of quorate is about.
+
+    p(y | x, D) = Σ_m  w_m(x) · p_m(y | x)
+
+A committee answers as its members do, so it may sit on a committee itself.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.dist import Mixture
+from quorate.dist.base import Real
+from quorate.vote import Nested, Vote, answer
+from quorate.vote.rules import MIXTURES
+
+
+@dataclass(frozen=True, eq=False)
+class Committee:
+    """Fitted members and a vote; `classes` names what the codes mean that classifying members were taught.
+
+    `rule` is how what they say is added up (`vote/rules.py`): "mixture", or "majority" where votes are counted.
+    """
+
+    members: tuple
+    vote: Vote
+    classes: np.ndarray | None = None
+    names: tuple | None = None
+    rule: str = "mixture"
+
+    def predict_dist(self, X):
+        """p(y | x) = Σ_m w_m(x) p_m(y | x), as a Mixture with one part a member (its vote, if votes are the rule)."""
+        return answer(Mixture(self.vote.log_weights(X), self.parts(X)), self.rule)
+
+    def parts(self, X):
+        """p_m(y | x) of every member."""
+        parts = [member.predict_dist(X) for member in self.members]
+        return parts if self.classes is None else [part.recode(self.classes) for part in parts]
+
+    def __len__(self):
+        return len(self.members)
+
+    def __repr__(self):
+        kinds = sorted({type(m).__name__ for m in self.members})
+        return f"Committee({len(self)} members: {', '.join(kinds)}; vote: {type(self.vote).__name__})"
+
+    def flatten(self):
+        """The same committee without mixtures in it (those whose members speak of other classes stay)."""
+        if self.rule not in MIXTURES:
+            return self
+        first = self.members[0].classes if isinstance(self.members[0], Committee) else None
+        lift = self.classes is None and all(isinstance(m, Committee) and _same(m.classes, first) for m in self.members)
+        opens = [isinstance(m, Committee) and m._opens(lift) for m in self.members]
+        if not any(opens):
+            return self
+        inner = [m.flatten() if o else None for m, o in zip(self.members, opens, strict=True)]
+        members = [m for one, c in zip(self.members, inner, strict=True) for m in (c.members if c else [one])]
+        vote = Nested(self.vote, tuple(c.vote if c else None for c in inner))
+        return Committee(tuple(members), vote, first if lift else self.classes)
+
+    def _opens(self, lift):
+        return self.rule in MIXTURES and (lift or self.classes is None)
+
+    def explain(self, X):
+        """Who said what: every member's distribution, its vote, and the sum."""
+        names = self.names or tuple(f"member {m}" for m in range(len(self)))
+        return Explanation(names, self.predict_dist(X))
+
+    def ambiguity(self, X, y, sample_weight=None):
+        """The receipt of averaging on rows X, y: committee loss = mean member loss − ambiguity."""
+        return ambiguity(self.predict_dist(X), y, sample_weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Who said what about each row: `names` of the members and the `total`, whose parts and votes they are."""
+
+    names: tuple
+    total: Mixture
+
+    @property
+    def parts(self):
+        """p_m(y | x), one distribution a member."""
+        return self.total.parts
+
+    @property
+    def votes(self):
+        """w_m(x), shape (n, M)."""
+        return self.total.weights
+
+    def shares(self, y):
+        """w_m p_m(y) / Σ w_m p_m(y): how much of what the committee said of y each member said, shape (n, M).
+
+        Rows of zeros where all held y to be impossible.
+        """
+        joint, log_p = self.total.log_joint(y), self.total.log_prob(y)
+        return np.exp(joint - np.where(np.isfinite(log_p), log_p, 0.0)).T
+
+    def row(self, i):
+        """The explanation of one row."""
+        return Explanation(self.names, self.total[i])
+
+    def __str__(self):
+        lines = []
+        for i in range(min(len(self.total), 3)):
+            row = self.total[i]
+            voices = zip(row.weights[0], self.names, row.parts, strict=True)
+            lines += [f"row {i}: {_said(row)}", *(f"  {w:6.3f}  {name}: {_said(p)}" for w, name, p in voices)]
+        return "\n".join(lines)
+
+
+def _same(classes, others):
+    return (classes is None) == (others is None) and np.array_equal(classes, others)
+
+
+def _said(dist):
+    if isinstance(dist, Real):
+        return f"{dist.mean[0]:.6g} ± {dist.std[0]:.3g}"
+    top = np.argsort(-dist.probs[0], kind="stable")[:3]
+    return ", ".join(f"{dist.classes[k]} {dist.probs[0, k]:.3f}" for k in top)
+
+
+@dataclass(frozen=True)
+class Ambiguity:
+    """committee = members − ambiguity, exactly (Krogh and Vedelsby, 1995; for log loss, Jensen's gap).
+
+    `ambiguity` is computed from what the members say alone, the two losses from y: that they agree is a check of the
+    whole committee. `gap` is how far they miss, a few units in the last place.
+    """
+
+    kind: str
+    committee: float
+    members: float
+    ambiguity: float
+
+    @property
+    def gap(self):
+        """|committee − (members − ambiguity)|."""
+        return abs(self.committee - (self.members - self.ambiguity))
+
+
+def ambiguity(mixture, y, sample_weight=None):
+    """{"squared_error": …, "log_loss": …}: the receipts of averaging for a mixture and the truth.
+
+    Squared error: (y − μ̄)² = Σ w (y − μ_m)² − Σ w (μ_m − μ̄)²; for classes, the same of each class's indicator and
+    probability, summed (Brier's score).
+    Log loss: −log p̄ = Σ w (−log p_m) − KL(w ‖ r), where r_m = w_m p_m / p̄ is the share of member m in p̄(y).
+    """
+    receipts = {"log_loss": _log_ambiguity(mixture, y, sample_weight)}
+    squared = _squared_ambiguity if isinstance(mixture, Real) else _brier_ambiguity
+    return receipts | {"squared_error": squared(mixture, y, sample_weight)}
+
+
+def _squared_ambiguity(mixture, y, sample_weight):
+    y, w = np.asarray(y, float), mixture.weights
+    means = np.stack([np.broadcast_to(p.mean, len(mixture)) for p in mixture.parts], axis=1)
+    mean = mixture.mean
+    spread = np.sum(w * (means - mean[:, None]) ** 2, axis=1)
+    members = np.sum(w * (y[:, None] - means) ** 2, axis=1)
+    return _receipt("squared_error", (y - mean) ** 2, members, spread, sample_weight)
+
+
+def _brier_ambiguity(mixture, y, sample_weight):
+    truth = np.asarray(y)[:, None] == mixture.classes
+    mean, members, spread = mixture.probs, 0.0, 0.0
+    for w, part in zip(mixture.weights.T, mixture.parts, strict=True):
+        members = members + w * np.sum((part.probs - truth) ** 2, axis=1)
+        spread = spread + w * np.sum((part.probs - mean) ** 2, axis=1)
+    return _receipt("squared_error", np.sum((mean - truth) ** 2, axis=1), members, spread, sample_weight)
+
+
+def _log_ambiguity(mixture, y, sample_weight):
+    """Rows on which a member that votes says "impossible" have an infinite mean member loss, and are left out."""
+    joint = mixture.log_joint(y).T
+    log_p = mixture.log_prob(y)
+    votes = mixture.weights > 0
+    possible = np.all(np.isfinite(joint) | ~votes, axis=1)
+    with np.errstate(invalid="ignore"):
+        log_w = np.where(votes, np.broadcast_to(mixture.log_w, joint.shape), 0.0)
+        log_r = np.where(votes, joint - log_p[:, None], 0.0)
+        members = -np.sum(mixture.weights * np.where(votes, joint - log_w, 0.0), axis=1)
+        spread = np.sum(mixture.weights * (log_w - log_r), axis=1)
+    keep = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+    return _receipt("log_loss", -log_p[possible], members[possible], spread[possible], keep[possible])
+
+
+def _receipt(kind, committee, members, spread, sample_weight):
+    if not len(committee) or (sample_weight is not None and not np.any(sample_weight)):
+        return Ambiguity(kind, np.nan, np.nan, np.nan)
+    return Ambiguity(kind, *(float(np.average(v, weights=sample_weight)) for v in (committee, members, spread)))

@@ -1,0 +1,103 @@
+"""Draws and folds that depend on what the rows say, not on where they stand.
+
+A row of weight 3 and three equal rows are the same data, so they must meet the same draws and the same folds. Rows are
+therefore put in an order that only their content decides, and a row of weight w owns w neighbouring slots in it: to
+draw rows is to draw slots. As a gift, no copy of a held-out row is left in the training part, and the order in which
+rows arrive does not matter.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from quorate.members.wrap import repeated
+
+NEVER = -1  # the fold of a row that is always in the training part
+
+
+def hashes(X, y):
+    """A 64-bit number for each row, the same for equal rows and well mixed, so that sorting by it shuffles."""
+    rng = np.random.default_rng(0)
+    odd = rng.integers(0, 2**63, X.shape[1] + 1, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    h = _bits(np.asarray(y, dtype=float)) * odd[-1]
+    if sparse.issparse(X):
+        csr = X.tocsr()
+        each = _bits(np.asarray(csr.data, dtype=float)) * odd[csr.indices]
+        h = h + np.add.reduceat(np.append(each, np.uint64(0)), csr.indptr[:-1]) * (np.diff(csr.indptr) > 0)
+    else:
+        for s in range(0, len(h), 1 << 14):
+            h[s : s + (1 << 14)] += (_bits(np.asarray(X[s : s + (1 << 14)], dtype=float)) * odd[:-1]).sum(
+                axis=1
+            )
+    return _mix(h)
+
+
+def folds(X, y, n_folds, classes=None):
+    """The fold (0 … n_folds−1) of each row; within each class where there are classes.
+
+    A class with one distinct row is never held out: nobody could have learned it.
+    """
+    unique, first, inverse = np.unique(hashes(X, y), return_index=True, return_inverse=True)
+    if classes is None:
+        return (np.arange(len(unique)) % n_folds)[inverse]
+    fold = np.empty(len(unique), dtype=int)
+    start = 0
+    for code in range(len(classes)):
+        mine = np.flatnonzero(y[first] == code)
+        fold[mine] = (start + np.arange(len(mine))) % n_folds if len(mine) > 1 else NEVER
+        start += len(mine)
+    return fold[inverse]
+
+
+class Slots:
+    """The slots of some rows: as many as the rows count for, in the order of their content."""
+
+    def __init__(self, rows, h, weight=None):
+        order = np.argsort(h[rows], kind="stable")
+        self.rows = rows[order]
+        self.weight: Any = None if weight is None else weight[self.rows]
+        self.whole = weight is None or bool(np.all(self.weight == np.floor(self.weight)))
+        self.owner: Any = None  # the row of each slot, where they are not one to one
+        if self.whole and weight is not None:
+            self.owner = repeated(self.rows, self.weight)
+
+    def __len__(self):
+        """How many rows the rows stand for: weights that are whole numbers count them."""
+        return len(self.rows) if self.owner is None else len(self.owner)
+
+    def put(self, per_slot, out):
+        """Add a number for each slot to the rows that own them."""
+        if self.owner is None:
+            out[self.rows] += per_slot
+        else:
+            out += np.bincount(self.owner, weights=per_slot, minlength=len(out))
+
+    def with_replacement(self, n, rng, out):
+        """Draw n slots, each as likely as its weight, and count how often each row was drawn."""
+        if self.whole:
+            self.put(np.bincount(rng.integers(0, len(self), n), minlength=len(self)), out)
+        else:
+            ends = np.cumsum(self.weight)
+            drawn = np.searchsorted(ends, rng.random(n) * ends[-1], side="right")
+            self.put(np.bincount(np.minimum(drawn, len(ends) - 1), minlength=len(self)), out)
+
+    def without_replacement(self, n, rng, out):
+        """Draw n different slots; a row whose weight is not a whole number keeps it when drawn."""
+        drawn = np.zeros(len(self))
+        drawn[rng.choice(len(self), n, replace=False)] = 1.0
+        self.put(drawn if self.whole else drawn * self.weight, out)
+
+    def bayesian(self, rng, out):
+        """A standard exponential for each slot: Gamma(w, 1) for a row of weight w."""
+        self.put(rng.standard_exponential(len(self)) if self.whole else rng.standard_gamma(self.weight), out)
+
+
+def _bits(values):
+    return np.ascontiguousarray(values + 0.0).view(np.uint64)  # + 0.0 makes −0 the same as 0
+
+
+def _mix(h):
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(31))

@@ -1,0 +1,7 @@
+"""p_m: who sits on a committee. A `Member` learns; what it becomes is `Fitted`."""
+
+from quorate.members.base import Fitted, Member
+from quorate.members.columns import Columns, OnColumns
+from quorate.members.wrap import FittedEstimator, FromEstimator, as_member
+
+__all__ = ["Columns", "Fitted", "FittedEstimator", "FromEstimator", "Member", "OnColumns", "as_member"]

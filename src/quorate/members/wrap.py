@@ -1,0 +1,138 @@
+"""Any scikit-learn estimator that gives probabilities is a member; the others are told how to become one.
+
+An estimator gives a distribution in one of three ways: quorate's own by `predict_dist`, a classifier by
+`predict_proba`, and some regressors (Gaussian processes, Bayesian ridge) by `predict(X, return_std=True)`.
+"""
+
+import inspect
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.dummy import DummyClassifier
+from sklearn.utils.validation import has_fit_parameter
+
+from quorate.dist import Categorical, Normal
+from quorate.members.base import Fitted, Member
+
+MOST = 10_000_000  # rows that weights may stand for, or a hundred times the rows there are
+
+
+def as_member(estimator):
+    """The estimator as a Member, or a TypeError that names the fix."""
+    if isinstance(estimator, Member):
+        return estimator
+    return FromEstimator(predictor(estimator), voice(estimator))
+
+
+def predictor(estimator):
+    """The estimator, if it is a scikit-learn classifier or regressor; else a TypeError."""
+    if isinstance(estimator, type):
+        raise TypeError(f"give an instance, {estimator.__name__}(), not the class")
+    if not is_estimator(estimator):
+        raise TypeError(f"{estimator!r} is neither a quorate Member nor a scikit-learn estimator")
+    if not (is_classifier(estimator) or is_regressor(estimator)):
+        name = type(estimator).__name__
+        raise TypeError(f"{name} is neither a classifier nor a regressor, so it cannot sit on a committee")
+    return estimator
+
+
+def is_estimator(thing):
+    """Whether this is a scikit-learn estimator, not a class of them or something else that has a fit."""
+    return hasattr(thing, "fit") and hasattr(thing, "get_params") and not isinstance(thing, type)
+
+
+def voice(estimator):
+    """How the estimator gives a distribution: "dist", "proba" or "std"; a TypeError where it gives none."""
+    if hasattr(estimator, "predict_dist"):
+        return "dist"
+    if is_classifier(estimator) and hasattr(estimator, "predict_proba"):
+        return "proba"
+    if is_regressor(estimator) and _gives_std(estimator):
+        return "std"
+    name = type(estimator).__name__
+    what = "a class but no probabilities" if is_classifier(estimator) else "a number but no distribution"
+    raise TypeError(
+        f"{name} predicts {what}, so it cannot sit on a committee as it is; wrap it: "
+        f"quorate.Probabilistic({name}(...)) learns an honest distribution from rows it has not seen"
+    )
+
+
+def _gives_std(estimator):
+    last = estimator
+    while hasattr(last, "steps"):  # a Pipeline hands predict's arguments to its last step
+        last = last.steps[-1][1]
+    return "return_std" in inspect.signature(last.predict).parameters
+
+
+@dataclass(frozen=True)
+class FromEstimator(Member):
+    """A member that fits a clone of a scikit-learn estimator."""
+
+    estimator: BaseEstimator
+    voice: str
+
+    def fit(self, X, y, sample_weight=None, rng=None):
+        if self.voice == "proba":
+            return FittedEstimator(taught(self.estimator, X, y, sample_weight, rng), self.voice)
+        fitted = seeded(clone(self.estimator), rng)
+        return FittedEstimator(fit_weighted(fitted, X, y, sample_weight), self.voice)
+
+
+@dataclass(frozen=True)
+class FittedEstimator(Fitted):
+    """A fitted scikit-learn estimator, answering with a distribution."""
+
+    estimator: BaseEstimator
+    voice: str
+
+    def predict_dist(self, X):
+        if self.voice == "dist":
+            return self.estimator.predict_dist(X)
+        if self.voice == "std":
+            mean, std = self.estimator.predict(X, return_std=True)
+            return Normal(mean, np.maximum(std, np.finfo(float).tiny))
+        return Categorical(self.estimator.predict_proba(X), self.estimator.classes_)
+
+
+def taught(estimator, X, y, sample_weight, rng):
+    """A clone of the estimator, seeded and fitted. Many classifiers refuse a single class: it is learned for them."""
+    seen = y if sample_weight is None else y[sample_weight > 0]
+    only = is_classifier(estimator) and len(seen) > 0 and np.all(seen == seen[0])
+    return fit_weighted(DummyClassifier() if only else seeded(clone(estimator), rng), X, y, sample_weight)
+
+
+def seeded(estimator, rng):
+    """The estimator with every random_state in it set from rng."""
+    if rng is not None:
+        names = [n for n in sorted(estimator.get_params(deep=True)) if n.split("__")[-1] == "random_state"]
+        if names:
+            estimator.set_params(**{n: int(rng.integers(2**31 - 1)) for n in names})
+    return estimator
+
+
+def fit_weighted(estimator, X, y, sample_weight):
+    """Fit with weights: handed over where the estimator takes them, by repeating rows where they are whole numbers."""
+    if sample_weight is None:
+        return estimator.fit(X, y)
+    if has_fit_parameter(estimator, "sample_weight"):
+        return estimator.fit(X, y, sample_weight=sample_weight)
+    if not np.array_equal(sample_weight, np.floor(sample_weight)):
+        name = type(estimator).__name__
+        raise ValueError(
+            f"{name} takes no sample_weight, and weights that are not whole numbers cannot be had by repeating "
+            f"rows; use whole numbers, or a member that takes weights"
+        )
+    rows = repeated(np.arange(len(y)), sample_weight)
+    return estimator.fit(X[rows], y[rows])
+
+
+def repeated(rows, counts):
+    """The rows, each as often as it counts."""
+    n = counts.sum()
+    if n > max(MOST, 100 * len(rows)):
+        raise ValueError(
+            f"sample_weight adds up to {n:.3g}: whole numbers count rows, and that many rows are too many; "
+            f"if the weights only compare rows, divide them by their mean"
+        )
+    return np.repeat(rows, counts.astype(np.int64))

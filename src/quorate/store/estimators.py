@@ -1,0 +1,146 @@
+"""Entries for estimators: parameters, checked by the estimator's own constraints, and fitted attributes.
+
+    estimator(Probabilistic, member_=a(Residuals, Calibrated), agree=_probabilistic)
+"""
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from quorate.committee import Ambiguity, Committee
+from quorate.estimators import BaggingClassifier, BaggingRegressor, Probabilistic
+from quorate.learn.crossfit import Calibrated, Residuals
+from quorate.learn.loop import Job, Seat
+from quorate.learn.resample import BayesianBootstrap, Bootstrap, ResampleState, Subsample
+from quorate.store.checks import (
+    MAX_FEATURES,
+    MAX_SEED,
+    a,
+    anything,
+    array,
+    each,
+    each_named,
+    either,
+    flag,
+    labels,
+    names,
+    number,
+    require,
+    whole,
+)
+from quorate.store.committees import takes
+from quorate.store.registry import check_fields, put
+
+# What a fit leaves behind that is not the model: who watched it, and how callbacks and metadata are routed.
+OF_THE_FIT = {"_skl_callbacks", "_metadata_request", "_sklearn_output_config", "_parent_callback_ctx"}
+
+_receipt = either(a(Ambiguity), number(finite=False))
+
+
+def estimator(cls, *, agree=anything, may=None, dropped=(), read=dict, make=dict, **fitted):
+    """Enter an estimator by its fitted attributes; `read` and `make` change those that are kept in another form.
+
+    An attribute that is in none of these lists is an error when a model is saved: better than a model that comes back
+    without it. `dropped` are left out of the file.
+    """
+    fitted = {"n_features_in_": whole(1, MAX_FEATURES), "interrupted_": flag, "receipts_": each_named(_receipt)} | fitted
+    may = {"feature_names_in_": names} | (may or {})
+    left_out = OF_THE_FIT | set(dropped)
+
+    def fields(model):
+        params = model.get_params(deep=False)
+        state = {name: v for name, v in vars(model).items() if name not in params and name not in left_out}
+        state = read(state)
+        unknown = state.keys() - fitted.keys() - may.keys()
+        if unknown:
+            raise TypeError(f"quorate.store does not know the attributes {sorted(unknown)} of {cls.__name__}")
+        return {"params": params, "fitted": state or None}
+
+    def build(found):
+        params, state = found["params"], found["fitted"] or {}
+        require(type(params) is dict and type(state) is dict, "parameters and attributes should have names")
+        known = set(cls._get_param_names())
+        require(params.keys() == known, f"{cls.__name__} has other parameters than {sorted(params)}")
+        model = cls(**params)
+        model._validate_params()
+        if state:
+            check_fields(cls.__name__, state, fitted, may)
+            vars(model).update(make(state))
+            _common(model)
+            agree(model)
+        return model
+
+    put(cls, params=anything, fitted=anything, read=fields, make=build)
+
+
+def _common(model):
+    given = getattr(model, "feature_names_in_", None)
+    if given is not None:
+        good = len(given) == model.n_features_in_ and len(set(given)) == len(given)
+        require(good, f"there should be {model.n_features_in_} different names of columns")
+
+
+# Bagging: the jobs of its seats are kept by their key and how they drew rows, which is all that a warm start needs.
+
+
+def _without_state(state):
+    jobs = [seat.job for seat in state["_state"].seats] if "_state" in state else None
+    kept = {name: value for name, value in state.items() if name != "_state"}
+    return kept if jobs is None else {**kept, "_drawn": [(job.key, job.weights) for job in jobs]}
+
+
+def _with_state(state):
+    drawn, members = state.pop("_drawn"), state["committee_"].members
+    require(len(drawn) == len(members), f"there are {len(drawn)} jobs for {len(members)} members")
+    seats = (Seat(Job(key, None, draw), member) for (key, draw), member in zip(drawn, members, strict=True))
+    return {**state, "_state": ResampleState(None, tuple(seats))}
+
+
+def _drawn(value):
+    each(each(anything), kind=list)(value)
+    for pair in value:
+        require(len(pair) == 2, "should be keys and draws")
+        each(whole(0), least=1)(pair[0])
+        a(Bootstrap, Subsample, BayesianBootstrap)(pair[1])
+    keys = [key for key, _ in value]
+    require(keys == sorted(set(keys)), "should be in the order of their keys, none of them twice")
+
+
+def _bagging(model):
+    committee = model.committee_
+    takes(committee, model.n_features_in_, "committee_")
+    require(model._width == model.n_features_in_, "_width should be the number of columns")
+    if is_classifier(model):
+        same = committee.classes is not None and committee.classes.dtype == model.classes_.dtype
+        require(same and np.array_equal(committee.classes, model.classes_), "classes_ should be the committee's")
+    else:
+        require(committee.classes is None, "the committee of a regressor has no classes")
+
+
+for _cls, _more in ((BaggingClassifier, {"classes_": labels}), (BaggingRegressor, {})):
+    estimator(
+        _cls,
+        committee_=a(Committee),
+        _seed=whole(0, MAX_SEED),
+        _width=whole(1, MAX_FEATURES),
+        _drawn=_drawn,
+        **_more,
+        may={"oob_rows_": array("i", 1, low=0), "oob_score_": number(finite=False)},
+        dropped=["oob_dist_"],  # as large as the table, once for each member
+        read=_without_state,
+        make=_with_state,
+        agree=_bagging,
+    )
+
+
+# Probabilistic
+
+
+def _probabilistic(model):
+    takes(model.member_, model.n_features_in_, "member_")
+    classifies = isinstance(model.member_, Calibrated)
+    require(is_classifier(model) == classifies == hasattr(model, "classes_"), "a calibration should have classes")
+    if classifies:
+        require(len(model.classes_) == model.member_.n_classes, "classes_ should be as many as are calibrated")
+
+
+estimator(Probabilistic, member_=a(Residuals, Calibrated), may={"classes_": labels}, agree=_probabilistic)

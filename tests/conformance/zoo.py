@@ -1,0 +1,139 @@
+"""Every public estimator, found by itself, and what it is tried on. A new one joins by being in `quorate.__all__`."""
+
+import inspect
+import re
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.linear_model import BayesianRidge, LinearRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import get_tags
+
+import quorate as q
+
+# Arguments that keep a test short, for every estimator that has a parameter of that name.
+CHEAP = {"n_estimators": 3, "n_init": 1, "random_state": 0}
+
+# More of the same class: other members, other draws, other rules. Optional, by the name of the class.
+VARIANTS = {
+    "Probabilistic": [
+        {"estimator": KNeighborsClassifier(3)},
+        {"estimator": DecisionTreeRegressor(random_state=0), "cv": 2},
+    ],
+    "BaggingClassifier": [
+        {"estimator": GaussianNB(), "bootstrap": "bayesian"},
+        {"bootstrap": False, "max_samples": 0.7, "max_features": 0.5},
+        {"stratified": True, "bootstrap_features": True, "rule": "votes"},
+        {
+            "estimator": q.BaggingClassifier(GaussianNB(), n_estimators=2),
+            "n_estimators": 2,
+            "rule": "majority",
+        },
+        {"estimator": q.Probabilistic(KNeighborsClassifier(3)), "n_estimators": 2},
+    ],
+    "BaggingRegressor": [
+        {"estimator": BayesianRidge(), "bootstrap": "bayesian"},
+        {"estimator": q.Probabilistic(LinearRegression()), "bootstrap": False, "max_samples": 0.8},
+        {"estimator": q.BaggingRegressor(BayesianRidge(), n_estimators=2), "n_estimators": 2},
+    ],
+}
+
+
+def found():
+    """The classes of `quorate.__all__` that are scikit-learn estimators."""
+    public = (getattr(q, name, None) for name in q.__all__)
+    return [thing for thing in public if inspect.isclass(thing) and issubclass(thing, BaseEstimator)]
+
+
+def built(cls, **arguments):
+    """An estimator with its defaults, but cheap."""
+    known = inspect.signature(cls).parameters
+    return cls(**{name: value for name, value in {**CHEAP, **arguments}.items() if name in known})
+
+
+CLASSES = found()
+DEFAULTS = [built(cls) for cls in CLASSES]
+VARIED = [built(cls, **arguments) for cls in CLASSES for arguments in VARIANTS.get(cls.__name__, [])]
+ESTIMATORS = [e for e in DEFAULTS + VARIED if get_tags(e).input_tags.two_d_array]
+# Of each class one classifier and one regressor, where it can be both.
+ONE_OF_EACH = list({(type(e), is_classifier(e)): e for e in ESTIMATORS[::-1]}.values())[::-1]
+
+
+def title(thing):
+    """A short name for a test."""
+    if isinstance(thing, BaseEstimator):
+        text = re.sub(r"\s+", "", repr(thing)).replace("random_state=0", "").replace("n_estimators=", "n=")
+        return re.sub(r",?\(,?\)", "", re.sub(r",(?=[,)])|(?<=\(),", "", text))
+    return thing if isinstance(thing, str) else None
+
+
+# Data
+
+
+def data(estimator, n=60, seed=0):
+    """(X, y) that the estimator can learn: five columns that scatter, one of them of whole numbers.
+
+    y is of numbers with few binary digits, so that sums are exact and trees cannot settle ties by rounding errors.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5)).round(3)
+    X[:, 3] = rng.integers(0, 4, n)
+    signal = 2 * X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=n)
+    if is_classifier(estimator):
+        return X, np.array(["ash", "birch", "cedar"])[np.searchsorted([-1.0, 1.0], signal)]
+    y = np.round(8 * signal) / 8
+    return X, np.abs(y) if get_tags(estimator).target_tags.positive_only else y
+
+
+def fit(estimator, X, y, sample_weight=None, **parameters):
+    """A fitted clone."""
+    fresh = clone(estimator).set_params(**parameters)
+    return fresh.fit(X, y) if sample_weight is None else fresh.fit(X, y, sample_weight=sample_weight)
+
+
+# Answers
+
+
+def answers(model, X):
+    """Everything that a model says of X, as arrays."""
+    dist = model.predict_dist(X)
+    if is_classifier(model):
+        return {"predict": model.predict(X), "proba": model.predict_proba(X), "probs": dist.probs}
+    places = np.linspace(-4.0, 4.0, 3)[None, :]
+    return {
+        "predict": model.predict(X),
+        "mean": dist.mean,
+        "std": dist.std,
+        "quantiles": model.predict_quantile(X, [0.1, 0.5, 0.9]),
+        "log_prob": dist.log_prob(places),
+        "cdf": dist.cdf(places),
+    }
+
+
+def same(one, other, X, X_other=None):
+    """Assert that two models say the same of X, bit for bit."""
+    theirs = answers(other, X if X_other is None else X_other)
+    for name, said in answers(one, X).items():
+        np.testing.assert_array_equal(said, theirs[name], err_msg=name)
+
+
+def close(one, other, X, rtol=1e-8):
+    """Assert that two models say the same of X but for rounding."""
+    theirs = answers(other, X)
+    for name, said in answers(one, X).items():
+        if said.dtype.kind == "f":
+            np.testing.assert_allclose(said, theirs[name], rtol=rtol, atol=rtol, err_msg=name)
+        else:
+            np.testing.assert_array_equal(said, theirs[name], err_msg=name)
+
+
+def is_finite(model, X):
+    """Whether every number that a model says of X is finite; log scores of what it predicts too."""
+    said = [v for v in answers(model, X).values() if v.dtype.kind == "f"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        at_prediction = model.predict_dist(X).log_prob(model.predict(X))
+    return all(np.all(np.isfinite(v)) for v in [*said, at_prediction])
