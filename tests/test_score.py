@@ -27,7 +27,7 @@ class Counts(Lattice):
     """A Poisson of this file's own, so that scores of counts are tested apart from the families."""
 
     def __init__(self, rate):
-        self.rate = np.atleast_1d(np.asarray(rate, dtype=float))
+        self._hold(rate=np.atleast_1d(np.asarray(rate, dtype=float)))
 
     mean = variance = property(lambda self: self.rate)
 

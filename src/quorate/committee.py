@@ -49,7 +49,9 @@ class Committee:
         if self.rule not in MIXTURES:
             return self
         first = self.members[0].classes if isinstance(self.members[0], Committee) else None
-        lift = self.classes is None and all(isinstance(m, Committee) and _same(m.classes, first) for m in self.members)
+        lift = self.classes is None and all(
+            isinstance(m, Committee) and m.rule in MIXTURES and _same(m.classes, first) for m in self.members
+        )
         opens = [isinstance(m, Committee) and m._opens(lift) for m in self.members]
         if not any(opens):
             return self

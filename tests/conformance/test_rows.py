@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from conformance.zoo import ESTIMATORS, close, data, fit, same, title
+from conformance.zoo import ESTIMATORS, close, data, fit, same, title, weighted
 from sklearn.base import is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
-WEIGHTED = [e for e in ESTIMATORS if has_fit_parameter(e, "sample_weight")]
+WEIGHTED = weighted(ESTIMATORS)
 
 
 @pytest.fixture(params=WEIGHTED, ids=title)

@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conformance.zoo import ESTIMATORS, ONE_OF_EACH, answers, close, data, fit, same, title
+from conformance.zoo import ESTIMATORS, ONE_OF_EACH, answers, close, data, fit, same, title, weighted
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
@@ -78,11 +78,10 @@ def test_arrays(estimator, learned, wear):
 
 def test_memory_that_may_not_be_written(estimator, learned, tmp_path):
     model, X, y = learned
-    joblib.dump((X, y, np.ones(len(y))), tmp_path / "table")
-    mapped, y, w = joblib.load(tmp_path / "table", mmap_mode="r")
+    joblib.dump((X, y), tmp_path / "table")
+    mapped, y = joblib.load(tmp_path / "table", mmap_mode="r")
     assert isinstance(mapped, np.memmap)
-    close(fit(estimator, mapped, y, w), model, X)
-    same(fit(estimator, mapped, y), model, X, mapped)
+    same(model, fit(estimator, mapped, y), X, mapped)
 
 
 def test_input_is_left_as_it_was(estimator):
@@ -172,6 +171,7 @@ def test_answers(estimator, learned, wear):
 
 
 @pytest.mark.parametrize("wear", [list, pd.Series, pl.Series, pa.array, lambda w: w.astype(int)])
+@pytest.mark.parametrize("estimator", weighted(ONE_OF_EACH), ids=title)
 def test_weights(estimator, wear):
     X, y = data(estimator)
     w = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)

@@ -7,10 +7,11 @@ import warnings
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.linear_model import BayesianRidge, LinearRegression
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import BernoulliNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 import quorate as q
 
@@ -24,11 +25,11 @@ VARIANTS = {
         {"estimator": DecisionTreeRegressor(random_state=0), "cv": 2},
     ],
     "BaggingClassifier": [
-        {"estimator": GaussianNB(), "bootstrap": "bayesian"},
+        {"estimator": BernoulliNB(), "bootstrap": "bayesian"},
         {"bootstrap": False, "max_samples": 0.7, "max_features": 0.5},
         {"stratified": True, "bootstrap_features": True, "rule": "votes"},
         {
-            "estimator": q.BaggingClassifier(GaussianNB(), n_estimators=2),
+            "estimator": q.BaggingClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=2),
             "n_estimators": 2,
             "rule": "majority",
         },
@@ -60,6 +61,11 @@ VARIED = [built(cls, **arguments) for cls in CLASSES for arguments in VARIANTS.g
 ESTIMATORS = [e for e in DEFAULTS + VARIED if get_tags(e).input_tags.two_d_array]
 # Of each class one classifier and one regressor, where it can be both.
 ONE_OF_EACH = list({(type(e), is_classifier(e)): e for e in ESTIMATORS[::-1]}.values())[::-1]
+
+
+def weighted(estimators):
+    """Those that take sample_weight."""
+    return [e for e in estimators if has_fit_parameter(e, "sample_weight")]
 
 
 def title(thing):

@@ -43,7 +43,7 @@ def lines(path):
     return Path(path).read_text().splitlines() if Path(path).exists() else []
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=60):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"

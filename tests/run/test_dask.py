@@ -22,6 +22,7 @@ from tests.run.actors import (
     FailsOddly,
     Logged,
     Nests,
+    Scribbles,
     Where,
     fit,
     jobs,
@@ -110,6 +111,11 @@ def test_an_error_names_its_member_and_stops_the_others(where, tmp_path):
     assert "while fitting member (1,) (Fails(" in "".join(caught.value.__notes__)
     assert len(list(where.each(jobs([TREE] * 3), table()))) == 3
     assert len(lines(log)) < 20
+
+
+def test_no_member_changes_the_data(where):
+    with pytest.raises(ValueError, match="read-only"):
+        list(where.each(jobs([Scribbles()] * 2), table()))
 
 
 def test_an_error_that_cannot_travel_is_told_in_words(where):

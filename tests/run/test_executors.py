@@ -130,6 +130,10 @@ def test_no_member_changes_the_data(where):
         list(where.each(jobs([Scribbles()] * 2), table()))
 
 
+def test_data_is_read_only_where_it_arrives():
+    assert not pickle.loads(pickle.dumps(table())).X.flags.writeable
+
+
 def test_what_the_user_gave_stays_writeable():
     X = np.zeros((4, 2))
     Data(X, np.arange(4.0))
@@ -235,11 +239,11 @@ def test_the_file_of_the_data_goes_with_the_data(tmp_path, monkeypatch):
 @pytest.mark.parametrize("where", EVERYWHERE, ids=name)
 def test_an_error_names_its_member_and_stops_the_others(where, tmp_path):
     log = str(tmp_path / "log")
-    several = [TREE, Fails(LookupError("no such row")), *[Logged(TREE, log, 0.2)] * 20]
+    several = [TREE, Fails(LookupError("no such row")), *[Logged(TREE, log, 0.1)] * 20]
     with pytest.raises(LookupError, match="no such row") as caught:
         list(where.each(jobs(several), table()))
     assert "while fitting member (1,) (Fails(" in "".join(caught.value.__notes__)
-    time.sleep(0.5)
+    time.sleep(0.25)
     assert len(lines(log)) <= 4
     assert len(list(where.each(jobs([TREE] * 3), table()))) == 3
 
@@ -361,6 +365,7 @@ def test_closing_processes_ends_what_is_under_way(tmp_path):
     assert not any(psutil.pid_exists(int(pid)) for pid in lines(log))
 
 
+@pytest.mark.slow
 def test_a_generator_that_is_dropped_is_closed(tmp_path):
     log = str(tmp_path / "log")
     each = Processes(2).each(jobs([TREE, *[Logged(TREE, log, 60)] * 3]), table())
@@ -394,7 +399,7 @@ def test_a_script_ends_in_silence(tmp_path):
         capture_output=True,
         text=True,
         env=environment,
-        timeout=60,
+        timeout=120,
     )
     assert (done.stdout, done.stderr, done.returncode) == ("4\n", "", 0)
     assert [path.name for path in tmp_path.iterdir()] == ["script.py"]
@@ -431,6 +436,7 @@ def test_a_process_killed_between_two_fits(tmp_path):
     assert np.array_equal(fit(where, data), fit(Here(), data))
 
 
+@pytest.mark.slow
 def test_a_member_that_kills_its_process_is_named():
     where = Processes(2)
     with pytest.raises(Exception, match="terminated") as caught:
@@ -447,4 +453,4 @@ def test_what_is_taken_from_loky_is_there():
 def test_data_without_arrays_worth_mapping():
     data = Data(np.zeros((0, 0)), np.zeros(0))
     assert len(pickle.dumps(data)) > 0
-    assert [job.key for job, _ in Processes(1).each(jobs([Where()]), data)] == [(0,)]
+    assert [job.key for job, _ in Processes(2).each(jobs([Where()]), data)] == [(0,)]

@@ -9,6 +9,7 @@ derived here, and overridden only where a family knows better: a closed form, or
 """
 
 from abc import ABC, abstractmethod
+from functools import cached_property, wraps
 from typing import Any
 
 import numpy as np
@@ -204,7 +205,7 @@ class Real(Predictive):
 
     def crps(self, y):
         """The continuous ranked probability score ∫ (F(z) − 1{y ≤ z})² dz = E|Y − y| − ½ E|Y − Y'|."""
-        half = self.half_distance()
+        (y,), half = beside(y, len(self)), self.half_distance()
         if not np.all(np.isfinite(half)):
             return quadrature.crps(self, y)
         y, half = beside(y, len(self), half)
@@ -212,7 +213,7 @@ class Real(Predictive):
 
     def distance(self, y):
         """E|Y − y|."""
-        return quadrature.distance(self, y)
+        return quadrature.distance(self, *beside(y, len(self)))
 
     def half_distance(self):
         """½ E|Y − Y'| for two independent draws, one a row: Gini's mean difference, halved."""
@@ -314,7 +315,7 @@ class Lattice(Real):
         return lattice.entropy(self)
 
     def distance(self, y):
-        return lattice.distance(self, y)
+        return lattice.distance(self, *beside(y, len(self)))
 
     def half_distance(self):
         return lattice.half_distance(self)
@@ -374,11 +375,18 @@ def generator(rng):
 
 
 def frozen(value):
-    """An array that can not be written to, without a copy; anything else as it is."""
+    """An array that can not be written to, without a copy, or a tuple of these; anything else as it is."""
+    if isinstance(value, tuple):
+        return tuple(map(frozen, value))
     if isinstance(value, np.ndarray):
         value = value.view()
         value.flags.writeable = False
     return value
+
+
+def kept(method):
+    """A property that is computed once, and then held frozen."""
+    return cached_property(wraps(method)(lambda self: frozen(method(self))))
 
 
 def stretched(dist, n):

@@ -34,9 +34,6 @@ class Binomial(Parametric, Lattice):
         n = check_not_negative("n", self.n)
         self._set(n=check_that("n", n, n == np.floor(n), "a whole number"), p=check_unit("p", self.p))
 
-    def bounds(self):
-        return np.zeros(len(self)), self.n
-
     # density
 
     def log_prob(self, y):
@@ -59,6 +56,9 @@ class Binomial(Parametric, Lattice):
         k = np.where(inside, np.floor(y), 0.0)
         value = tail(k + 1, np.where(inside, n - k, 1.0), p)
         return np.where(inside, value, np.where(np.isnan(y), np.nan, np.where(y < 0, before, after)))
+
+    def bounds(self):
+        return np.where(self.p < 1, 0.0, self.n), np.where(self.p > 0, self.n, 0.0)
 
     # moments
 

@@ -52,11 +52,10 @@ class Categorical(Classes):
 
     def __init__(self, probs, classes=None):
         probs = np.atleast_2d(np.asarray(probs, dtype=float))
-        bad = ~((probs >= 0).all(axis=1) & (np.abs(probs.sum(axis=1) - 1) < 1e-6))
-        if bad.any():
-            row = np.flatnonzero(bad)[0]
-            raise ValueError(f"probabilities must be ≥ 0 and sum to 1; row {row} has {probs[row]}")
         total = probs.sum(axis=1, keepdims=True)
+        if not (probs.min(initial=0.0) >= 0 and np.abs(total - 1).max(initial=0.0) < 1e-6):
+            row = np.flatnonzero(~((probs >= 0).all(axis=1) & (np.abs(total[:, 0] - 1) < 1e-6)))[0]
+            raise ValueError(f"probabilities must be ≥ 0 and sum to 1; row {row} has {probs[row]}")
         self._fill("_probs", probs if np.all(total == 1) else probs / total, classes)
 
     @classmethod
@@ -105,9 +104,15 @@ class Categorical(Classes):
 
     def recode(self, classes):
         """The same probabilities over more classes, of which this batch's classes are the positions."""
-        table = np.zeros((len(self), len(classes)))
-        table[:, self.classes] = self.probs
-        return Categorical(table, classes)
+        new = object.__new__(Categorical)
+        if np.array_equal(self.classes, np.arange(len(classes))):
+            for name in self.__dict__.keys() & {"_probs", "_log_p"}:
+                new._fill(name, self.__dict__[name], classes)
+        else:
+            table = np.zeros((len(self), len(classes)))
+            table[:, self.classes] = self.probs
+            new._fill("_probs", table, classes)
+        return new
 
     def __repr__(self):
         return f"Categorical({len(self.classes)} classes, {len(self)} rows)"

@@ -64,7 +64,8 @@ class OfSamples(Real):
         below, above = self.samples.log_sides(
             s, self.samples.count(s, y, loc, scale), _standard(y, loc, scale)
         )
-        log_p = np.logaddexp(below, above) - np.log(2 * self.samples.bandwidth[s] * scale)
+        with np.errstate(invalid="ignore"):
+            log_p = np.logaddexp(below, above) - np.log(2 * self.samples.bandwidth[s] * scale)
         return np.where(np.isnan(y), np.nan, log_p).reshape(shape)
 
 

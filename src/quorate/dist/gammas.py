@@ -98,7 +98,7 @@ def half_beta_mean(psi, slope):
     unit = 1 / np.sqrt(1.0 + slope)
     out = 0.5 * unit
     for w in np.arange(1, 8 * 800) * STEP:
-        x = np.minimum(unit * np.sinh(w), 300.0)
+        x = np.minimum(unit * np.sinh(w), 200.0)
         term = unit * np.cosh(w) / np.cosh(x) ** 3 * np.exp(-psi(np.tanh(x) ** 2))
         out = out + term
         if np.all(term <= 1e-18 * out):

@@ -144,15 +144,20 @@ def _interpolate(lo, hi, third, f_lo, f_hi, f_third):
 
 def highest(dist, places):
     """A place of highest density: the best of `places` (n, k), bettered by golden sections between its neighbours."""
-    scan = np.sort(places, axis=1)
-    log_p = dist.log_prob(scan)
-    best, each = np.argmax(log_p, axis=1), np.arange(len(dist))
-    lo = scan[each, np.maximum(best - 1, 0)]
-    hi = scan[each, np.minimum(best + 1, scan.shape[1] - 1)]
+    best, lo, hi = best_of(dist, places)
     golden = 0.5 * (np.sqrt(5) - 1)
     for _ in range(SECTIONS):
         left, right = hi - golden * (hi - lo), lo + golden * (hi - lo)
         lower = dist.log_prob(left) < dist.log_prob(right)
         lo, hi = np.where(lower, left, lo), np.where(lower, hi, right)
     middle = 0.5 * (lo + hi)
-    return np.where(dist.log_prob(middle) > log_p[each, best], middle, scan[each, best])
+    return np.where(dist.log_prob(middle) > dist.log_prob(best), middle, best)
+
+
+def best_of(dist, places):
+    """(the best of the places in each row, the next lower one, the next higher one)."""
+    best = np.take_along_axis(places, np.argmax(dist.log_prob(places), axis=1)[:, None], axis=1)
+    lo = np.max(np.where(places < best, places, -np.inf), axis=1)
+    hi = np.min(np.where(places > best, places, np.inf), axis=1)
+    best = best[:, 0]
+    return best, np.where(np.isfinite(lo), lo, best), np.where(np.isfinite(hi), hi, best)

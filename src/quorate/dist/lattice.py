@@ -7,7 +7,7 @@ them by a rule that is exact for polynomials of degree 7, and split until it agr
 import numpy as np
 from scipy import special
 
-from quorate.dist.invert import open_levels, widen
+from quorate.dist.invert import best_of, open_levels, widen
 from quorate.dist.quadrature import adapt, at_places, xlogx
 
 TAIL = 1e-16
@@ -195,13 +195,9 @@ def quantile(dist, p, bracket=None):
 
 def highest(dist, places):
     """The most probable number: the best of `places` (n, k), and then the top of the hill it is on."""
-    scan = np.sort(places, axis=1)
-    best, each = np.argmax(dist.log_prob(scan), axis=1), np.arange(len(dist))
-    lo = scan[each, np.maximum(best - 1, 0)]
-    hi = scan[each, np.minimum(best + 1, scan.shape[1] - 1)]
+    best, lo, hi = best_of(dist, places)
     while np.any(lo < hi):
         middle = np.floor(lo + (hi - lo) / 2)
         rises = dist.log_prob(middle + 1) > dist.log_prob(middle)
         lo, hi = np.where((lo < hi) & rises, middle + 1, lo), np.where((lo < hi) & ~rises, middle, hi)
-    best = scan[each, best]
     return np.where(dist.log_prob(lo) >= dist.log_prob(best), lo, best)

@@ -106,7 +106,7 @@ class Mixture(Predictive):
         return out
 
     def _places(self, y):
-        return np.asarray(y, dtype=float)
+        return beside(y, len(self))[0]
 
     def sample(self, k=1, rng=None):
         """Draw a member by its vote, then y from that member."""
@@ -264,7 +264,7 @@ class RealMixture(Mixture, Real):
     def _quantile_bracket(self, p):
         lo, hi = np.full(p.shape, np.inf), np.full(p.shape, -np.inf)
         for m, part in enumerate(self.parts):
-            q, counts = part._quantile(p), self.log_w[:, m, None] > -np.inf
+            q, counts = stretched(part, len(self))._quantile(p), self.log_w[:, m, None] > -np.inf
             lo, hi = np.minimum(lo, np.where(counts, q, np.inf)), np.maximum(hi, np.where(counts, q, -np.inf))
         # A number below the least, where the sum has not reached p yet.
         return np.nextafter(lo, -np.inf), hi
@@ -402,6 +402,9 @@ class CategoricalMixture(Mixture, Classes):
 
 class PlainMixture(Mixture):
     """A mixture of anything else (Dirichlet): density, draws and moments; its variances add up over coordinates."""
+
+    def _places(self, y):
+        return y
 
     def log_prob(self, y):
         return _log_sum_exp(self.log_joint(y))

@@ -47,6 +47,9 @@ class NegativeBinomial(Parametric, Lattice):
         y, r, p = self._at(y)
         return np.where(y < 0, 1.0, special.betaincc(r, np.maximum(np.floor(y), 0.0) + 1, p))
 
+    def bounds(self):
+        return np.zeros(len(self)), np.where(self.p < 1, np.inf, 0.0)
+
     # moments
 
     @property

@@ -31,10 +31,9 @@ def quantile(mixture, p):
             block = _Block(loc, scale, w)
             for column in range(p.shape[1]):
                 out[rows, column], landed[rows, column] = block.quantile(p[rows, column])
-    for column in range(p.shape[1]):
-        again = np.flatnonzero(~landed[:, column])
-        if again.size:
-            out[again, column] = mixture[again].search(p[again, column, None])[:, 0]
+    again = np.nonzero(~landed)
+    if again[0].size:
+        out[again] = mixture[again[0]].search(p[again][:, None])[:, 0]
     return out
 
 
@@ -133,9 +132,10 @@ class _Block:
         g /= scale
         z *= z
         d3 = np.einsum("ij,ij->j", g, z) - g.sum(axis=0)
-        h = -f / d1
+        h = first = -f / d1
         for _ in range(3):
             h = -f / (d1 + h * (d2 / 2 + h * d3 / 6))
         # The next term of the expansion is at most h³/(4! σ³) of the density near a member as narrow as σ.
-        small = np.abs(h) <= 1e-3 * scale.min(axis=0)
+        # Where d1 vanishes, h may be small by chance: Newton's own step must be small too.
+        small = np.maximum(np.abs(h), np.abs(first)) <= 1e-3 * scale.min(axis=0)
         return y + h, small & (p > 0) & (p < 1) & (d1 > 0)

@@ -41,6 +41,9 @@ class Poisson(Parametric, Lattice):
         y, rate = self._at(y)
         return np.where(y < 0, 1.0, special.gammainc(np.maximum(np.floor(y), 0.0) + 1, rate))
 
+    def bounds(self):
+        return np.zeros(len(self)), np.where(self.rate > 0, np.inf, 0.0)
+
     # moments
 
     @property

@@ -31,9 +31,19 @@ _KRONROD = np.array(
         (0.0, 0.209482141084727828012999174891714, 0.417959183673469387755102040816327),
     ]
 )
-NODES = np.concatenate([-_KRONROD[:, 0], _KRONROD[-2::-1, 0]])
-WEIGHTS = np.concatenate([_KRONROD[:, 1], _KRONROD[-2::-1, 1]])
-GAUSS = np.concatenate([_KRONROD[:, 2], _KRONROD[-2::-1, 2]])
+_T = np.concatenate([-_KRONROD[:, 0], _KRONROD[-2::-1, 0]])
+# The ends of the panel are looked at too, without weight: a rise between an end and the first node must not be missed.
+NODES = np.concatenate([[-1.0], _T, [1.0]])
+WEIGHTS = np.concatenate([[0.0], _KRONROD[:, 1], _KRONROD[-2::-1, 1], [0.0]])
+GAUSS = np.concatenate([[0.0], _KRONROD[:, 2], _KRONROD[-2::-1, 2], [0.0]])
+_ends = np.array(
+    [
+        [np.prod((e - np.delete(_T, k)) / (t - np.delete(_T, k))) for k, t in enumerate(_T)]
+        for e in (-1.0, 1.0)
+    ]
+)
+# What the polynomial through the nodes misses at either end, times the way from there to the first node.
+ENDS = (1 + _T[0]) * np.concatenate([-np.eye(2)[:, :1], _ends, -np.eye(2)[:, 1:]], axis=1)
 
 KNOTS = (1e-6, 0.01, 0.25, 0.5, 0.75, 0.99, 1 - 1e-6)
 TAIL = np.array([0.5, 3.0, 20.0, 1500.0])  # panels beyond the outermost knots end so far from them, in u
@@ -76,15 +86,16 @@ def _halves(a, b):
 
 
 def nodes(a, b):
-    """The 15 places in each panel."""
+    """The 17 places in each panel: its ends and the nodes between them."""
     return 0.5 * (a + b)[:, None] + 0.5 * (b - a)[:, None] * NODES
 
 
 def kronrod(values, a, b):
-    """(Kronrod value, disagreement with Gauss, integral of |f|) of panels, from f at their nodes."""
+    """(Kronrod value, how far it may be off, integral of |f|) of panels, from f at their nodes."""
     half = 0.5 * (b - a)
     value = half * (values @ WEIGHTS)
-    return value, np.abs(value - half * (values @ GAUSS)), half * (np.abs(values) @ WEIGHTS)
+    error = np.abs(value - half * (values @ GAUSS)) + half * np.abs(values @ ENDS.T).sum(axis=1)
+    return value, error, half * (np.abs(values) @ WEIGHTS)
 
 
 class Line:

@@ -10,12 +10,10 @@ of scale h = `bandwidth[s]`: their tails are heavy enough for one surprise not t
 Σ over a_i ≤ x is one running sum times exp(−(x − a_j) / h).
 """
 
-from functools import cached_property
-
 import numpy as np
 
 from quorate.dist.bandwidth import bandwidths
-from quorate.dist.base import Frozen
+from quorate.dist.base import Frozen, kept
 from quorate.dist.quadrature import adapt, kronrod, nodes, xlogx
 from quorate.dist.running import running
 
@@ -68,33 +66,33 @@ class Samples(Frozen):
 
     # sums along the samples
 
-    @cached_property
+    @kept
     def owner(self):
         """The sample of each atom."""
         return np.repeat(np.arange(len(self)), np.diff(self.indptr))
 
-    @cached_property
+    @kept
     def cumulative(self):
         """Weights up to and with each atom."""
         return running(self.weights, self.indptr)
 
-    @cached_property
+    @kept
     def total(self):
         """The weight of each sample."""
         return self.cumulative[self.indptr[1:] - 1]
 
-    @cached_property
+    @kept
     def mean(self):
         """Σ w a / Σ w, from the sample's middle atom so that a large offset costs no digits."""
         middle = self.atoms[(self.indptr[:-1] + self.indptr[1:]) // 2]
         return middle + self._sum(self.weights * (self.atoms - middle[self.owner])) / self.total
 
-    @cached_property
+    @kept
     def variance(self):
         """Σ w (a − mean)² / Σ w."""
         return self._sum(self.weights * (self.atoms - self.mean[self.owner]) ** 2) / self.total
 
-    @cached_property
+    @kept
     def half_distance(self):
         """½ E|A − A'| = ∫ F (1 − F), a sum over gaps."""
         f = self.cumulative / self.total[self.owner]
@@ -102,7 +100,7 @@ class Samples(Frozen):
         gap[self.indptr[1:] - 1] = 0.0
         return self._sum(gap * f * (1 - f))
 
-    @cached_property
+    @kept
     def _moment(self):
         """Σ w (a − mean) up to and with each atom."""
         return running(self.weights * (self.atoms - self.mean[self.owner]), self.indptr)
@@ -163,7 +161,7 @@ class Samples(Frozen):
 
     # kernels
 
-    @cached_property
+    @kept
     def kernels(self):
         """Σ w_i exp(−|a_j − a_i| / h) over i ≤ j, and over i ≥ j."""
         sums = self.weights, self.indptr, self.atoms, self.bandwidth[self.owner]
@@ -182,7 +180,7 @@ class Samples(Frozen):
         down = np.where(j > self.indptr[s], down, none) - log_total
         return down, np.where(j < self.indptr[s + 1], up, none) - log_total
 
-    @cached_property
+    @kept
     def mode(self):
         """The atom where the sum of the kernels is highest: between two atoms it is convex."""
         before, after = self.kernels
@@ -190,7 +188,7 @@ class Samples(Frozen):
         order = np.lexsort((-height, self.owner))
         return self.atoms[order[self.indptr[:-1]]]
 
-    @cached_property
+    @kept
     def entropy(self):
         """−∫ p log p for the sum of the kernels: in closed form beyond the atoms, by quadrature between them."""
         before, after = self.kernels

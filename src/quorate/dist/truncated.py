@@ -4,14 +4,12 @@ All probabilities are differences on the side of the smaller tail, in logs: an i
 any other. Where even that difference would lose digits, as the interval is narrow, the density is summed instead.
 """
 
-from functools import cached_property
-
 import numpy as np
 from scipy import special
 
 from quorate.dist import invert, lattice, quadrature
 from quorate.dist.atoms import half_distance, moments, total
-from quorate.dist.base import Lattice, Real, as_rows, beside, frozen, generator, stretched, summary
+from quorate.dist.base import Lattice, Real, as_rows, beside, generator, kept, stretched, summary
 from quorate.dist.normal import LOG_SQRT_2PI, Normal
 
 NARROW = 1e-3  # of the smaller tail at its near end
@@ -78,7 +76,7 @@ class Truncated(Real):
     def discrete(self):
         return self.base.discrete
 
-    @cached_property
+    @kept
     def _smooth(self):
         return None if self.base.smooth is self.base else Truncated(self.base.smooth, self.lo, self.hi)
 
@@ -131,7 +129,8 @@ class Truncated(Real):
         search = np.full(len(self), self.atoms) | (below > 0.5) | (self.log_mass < np.log(NARROW))
         if np.any(search):
             y[search] = self[search]._searched(p[search], y[search])
-        return np.clip(y, lo, hi)
+        bottom, top = (end[:, None] for end in self.bounds())
+        return np.where(p <= 0, bottom, np.where(p >= 1, top, np.clip(y, lo, hi)))
 
     def _searched(self, p, guess):
         """By searching from the guess, or from `lo` where the lower tail is nearly everything."""
@@ -160,7 +159,7 @@ class Truncated(Real):
     def variance(self):
         return self._moments[1]
 
-    @cached_property
+    @kept
     def _moments(self):
         if self.atoms:
             found = moments(self.flat_atoms(), len(self))
@@ -168,7 +167,7 @@ class Truncated(Real):
             found = _normal_moments(self)
         else:
             found = _moments(self)
-        return tuple(map(frozen, found))
+        return found
 
     @property
     def mode(self):
@@ -230,9 +229,9 @@ class TruncatedLattice(Truncated, Lattice):
         guess = np.where(np.isfinite(guess), guess, self.lo[:, None])
         return lattice.quantile(self, p, (guess - 1, guess + 1))
 
-    @cached_property
+    @kept
     def _moments(self):
-        return tuple(map(frozen, lattice.moments(self)))
+        return lattice.moments(self)
 
 
 def _ends(base, lo, hi):
@@ -257,7 +256,7 @@ def between(dist, a, b, *, after=False, before=False):
     with np.errstate(divide="ignore", invalid="ignore"):
         value = most + np.log(-np.expm1(less - most))
         narrow = (most - less < NARROW) & (a < b)
-    value = np.where(np.isnan(value) & ~np.isnan(a + b), -np.inf, value)
+    value = np.where(np.isnan(value) & ~(np.isnan(a) | np.isnan(b)), -np.inf, value)
     if not dist.atoms and np.any(narrow):
         rows = np.arange(len(dist)).reshape((-1,) + (1,) * (value.ndim - 1))
         rows, a, b = (np.broadcast_to(v, value.shape)[narrow] for v in (rows, a, b))

@@ -16,7 +16,7 @@ from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 
 from quorate.committee import ambiguity
-from quorate.estimators.base import Classifier, OfCommittee, Regressor, root_seed
+from quorate.estimators.base import Classifier, OfCommittee, Regressor, or_as_before, root_seed
 from quorate.estimators.probabilistic import Probabilistic
 from quorate.learn import Bootstrap, Resample, Subsample
 from quorate.learn.resample import BayesianBootstrap, out_of_bag
@@ -48,6 +48,7 @@ class _Bagging(MetaEstimatorMixin, OfCommittee):
     }
 
     @_fit_context(prefer_skip_nested_validation=False)
+    @or_as_before
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Teach `n_estimators` members, each its own sample of the rows.
@@ -88,7 +89,7 @@ class _Bagging(MetaEstimatorMixin, OfCommittee):
             )
         elif self.max_samples != 1.0:
             raise ValueError('bootstrap="bayesian" weighs all rows; leave max_samples at 1.0')
-        if not self.bootstrap and isinstance(self.max_samples, Integral) and self.max_samples > n_rows:
+        if not self.bootstrap and isinstance(self.max_samples, Integral) and int(self.max_samples) > n_rows:
             raise ValueError(
                 f"max_samples={self.max_samples} rows cannot be drawn without replacement from {n_rows}"
             )
@@ -195,7 +196,7 @@ class BaggingClassifier(Classifier, _Bagging):
         Whether another `fit` keeps the members and adds to them. 5 + 5 members are the same as 10.
     n_jobs : int, default=None
         Threads to fit on: None is 1, -1 all cores. `quorate.run.on` chooses processes or a cluster.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState or None, default=None
         The root of all randomness; the same int gives the same model, wherever it is fitted.
 
     Attributes
@@ -232,8 +233,8 @@ class BaggingClassifier(Classifier, _Bagging):
     >>> import quorate as q
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = q.BaggingClassifier(n_estimators=10, oob_score=True, random_state=0).fit(X, y)
-    >>> model.oob_score_ > 0.9
+    >>> model = q.BaggingClassifier(n_estimators=50, oob_score=True, random_state=0).fit(X, y)
+    >>> model.oob_score_ > 0.9  # of rows that the members who answered had not seen
     True
     >>> dist = model.predict_dist(X[:2])
     >>> dist.mode
@@ -313,7 +314,7 @@ class BaggingRegressor(Regressor, _Bagging):
         Whether another `fit` keeps the members and adds to them. 5 + 5 members are the same as 10.
     n_jobs : int, default=None
         Threads to fit on: None is 1, -1 all cores. `quorate.run.on` chooses processes or a cluster.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState or None, default=None
         The root of all randomness; the same int gives the same model, wherever it is fitted.
 
     Attributes

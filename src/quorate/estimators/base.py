@@ -4,6 +4,8 @@ import hashlib
 import numbers as kinds
 import pickle
 from dataclasses import replace
+from functools import wraps
+from secrets import randbits
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +20,22 @@ from quorate.learn import Data, Seat, committee as committee_of, learn
 from quorate.run import Watch, executor
 
 BLOCK = 1 << 16  # rows answered at once
+
+
+def or_as_before(fit):
+    """A `fit` that fails, or is interrupted with nothing to keep, leaves the estimator as it was."""
+
+    @wraps(fit)
+    def guarded(self, *arguments, **more):
+        before = dict(vars(self))
+        try:
+            return fit(self, *arguments, **more)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return guarded
 
 
 class Estimator(CallbackSupportMixin, BaseEstimator):
@@ -41,8 +59,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return check.table(self, X, reset=reset, allow_nan=tags.allow_nan, allow_sparse=tags.sparse)
 
     def _in_blocks(self, X, speak):
-        """speak(predictive) of all rows, some at a time so that memory stays bounded."""
-        X = self._checked(X)
+        """speak(predictive) of all rows of a checked table, some at a time so that memory stays bounded."""
         blocks = [X[s : s + BLOCK] for s in range(0, X.shape[0], BLOCK)]
         return np.concatenate([speak(self._predict_dist(block)) for block in blocks])
 
@@ -61,7 +78,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return Data(X, y, w, classes, seed, rows)
 
     def _learn(self, scheme, data, earlier=None, given=None):
-        """Run the loop under watch: (state, committee, whether it ended early); callbacks are shown what was `given`."""
+        """Run the loop under watch: (state, committee, whether it ended early); callbacks see what was `given`."""
         context = self._init_callback_context(max_subtasks=scheme.expected(earlier), sequential_subtasks=False)
         callbacks = getattr(self, "_skl_callbacks", ())
         keeper = next((c for c in callbacks if hasattr(c, "recall")), None)
@@ -116,7 +133,7 @@ class OfCommittee(Estimator):
 def root_seed(random_state):
     """The root of all randomness of a fit, from an int, a RandomState or Generator (drawn from), or None (fresh)."""
     if random_state is None:
-        return int(np.random.SeedSequence().entropy)
+        return randbits(128)
     if isinstance(random_state, kinds.Integral):
         if random_state < 0:
             raise ValueError(f"random_state must not be negative, got {random_state}")
@@ -130,11 +147,17 @@ class Classifier(ClassifierMixin):
 
     def predict(self, X):
         """The most probable class of each row; of equals, the first in `classes_`."""
-        return self._in_blocks(X, lambda dist: dist.mode)
+        return self._in_blocks(self._checked(X), lambda dist: dist.mode)
 
     def predict_proba(self, X):
         """The probability of each of `classes_`, shape (n, K)."""
-        return self._in_blocks(X, lambda dist: dist.probs)
+        return self._in_blocks(self._checked(X), lambda dist: dist.probs)
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy: the share of rows whose most probable class is theirs."""
+        X = self._checked(X)
+        said = self._in_blocks(X, lambda dist: dist.mode)
+        return score.accuracy(said, self._truth(X, y), check.weights(sample_weight, X))
 
     def _learn_truth(self, X, y):
         self.classes_, codes = check.classes(self, X, y)
@@ -149,16 +172,22 @@ class Regressor(RegressorMixin):
 
     def predict(self, X):
         """The mean of each row's predictive."""
-        return self._in_blocks(X, lambda dist: dist.mean)
+        return self._in_blocks(self._checked(X), lambda dist: dist.mean)
+
+    def score(self, X, y, sample_weight=None):
+        """R²: 1 is perfect, 0 as good as the mean of y."""
+        X = self._checked(X)
+        said = self._in_blocks(X, lambda dist: dist.mean)
+        return score.r2(said, self._truth(X, y), check.weights(sample_weight, X))
 
     def predict_interval(self, X, level=0.9):
         """The central interval that holds `level` of the probability, shape (n, 2)."""
         level = fraction(level, "level")
-        return self._in_blocks(X, lambda dist: dist.interval(level))
+        return self._in_blocks(self._checked(X), lambda dist: dist.interval(level))
 
     def predict_quantile(self, X, p):
         """The quantiles at p: shape (n,) for a number, (n, k) for k of them."""
-        return self._in_blocks(X, lambda dist: dist.quantile(p))
+        return self._in_blocks(self._checked(X), lambda dist: dist.quantile(p))
 
     def _learn_truth(self, X, y):
         return None, check.numbers(self, X, y)

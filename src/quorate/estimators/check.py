@@ -76,8 +76,9 @@ def _column(series):
         return np.where(missing, np.nan, np.asarray(values.to_numpy(), dtype=float))
     if dtype == nw.Object:
         return _objects(series.to_numpy(), missing, series.name)
-    kind = "time" if dtype.is_temporal() else "other" if dtype == nw.Unknown else "text"
-    said = getattr(series.to_native(), "dtype", dtype) if kind == "other" else dtype
+    text = dtype in (nw.String, nw.Categorical, nw.Enum)
+    kind = "time" if dtype.is_temporal() else "text" if text else "other"
+    said = getattr(series.to_native(), "dtype", dtype) if dtype == nw.Unknown else dtype
     raise ValueError(f"column {series.name!r} is of type {said}, not a number; {REMEDY[kind]}")
 
 
@@ -101,7 +102,7 @@ def _no_number(value):
 def _from_array(estimator, X, reset, allow_sparse):
     _refuse_no_table(X)
     if np.ma.isMaskedArray(X):
-        X = X.astype(float).filled(np.nan)
+        X = np.ma.filled(X.astype(float), np.nan)
     options = {
         "dtype": [np.float64, np.float32],
         "accept_sparse": ["csr"] if allow_sparse else False,

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples
 
-from quorate.estimators.base import Classifier, Estimator, Regressor, root_seed
+from quorate.estimators.base import Classifier, Estimator, Regressor, or_as_before, root_seed
 from quorate.learn.crossfit import CrossFit, Point, calibrated, residuals
 from quorate.members.wrap import is_estimator, predictor
 from quorate.run import one_thread
@@ -48,7 +48,7 @@ class Probabilistic(MetaEstimatorMixin, Estimator):
         Whether residuals are as large everywhere, or their size depends on x and is learned (regressors).
     n_jobs : int, default=None
         Threads to fit on: None is 1, -1 all cores. `quorate.run.on` chooses processes or a cluster.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState or None, default=None
         The root of all randomness, also of the estimator's own.
 
     Attributes
@@ -100,6 +100,7 @@ class Probabilistic(MetaEstimatorMixin, Estimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
+    @or_as_before
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Fit the estimator on all rows, and on all but each fold."""

@@ -57,7 +57,7 @@ class Slots:
         order = np.argsort(h[rows], kind="stable")
         self.rows = rows[order]
         self.weight: Any = None if weight is None else weight[self.rows]
-        self.whole = weight is None or bool(np.all(self.weight == np.floor(self.weight)))
+        self.whole = weight is None or bool(np.all(weight[rows] == np.floor(weight[rows])))
         self.owner: Any = None  # the row of each slot, where they are not one to one
         if self.whole and weight is not None:
             self.owner = repeated(self.rows, self.weight)

@@ -200,15 +200,24 @@ def calibrated(state):
 
 
 def scores(estimator, X, n_classes, certain):
-    """What a classifier says of each class, shape (n, K): a margin, a log probability, or its vote."""
+    """What a classifier says of each class: its margin, its probability and the logarithm of it, or its vote.
+
+    Of probabilities both, since some know their small ones well (a network), and others not at all (neighbours).
+    """
     known = estimator.classes_
     if hasattr(estimator, "decision_function"):
-        table = estimator.decision_function(X)
-        table = np.stack([-table, table], axis=1) if table.ndim == 1 else table
+        margins = estimator.decision_function(X)
+        said = [np.stack([-margins, margins], axis=1) if margins.ndim == 1 else margins]
     elif hasattr(estimator, "predict_proba"):
-        table = np.log(np.clip(estimator.predict_proba(X), certain, 1.0))
+        p = estimator.predict_proba(X)
+        said = [p, np.log(np.clip(p, certain, 1.0))]
     else:
-        table = (estimator.predict(X)[:, None] == known).astype(float)
+        said = [(estimator.predict(X)[:, None] == known).astype(float)]
+    return np.hstack([_of_all(table, known, n_classes) for table in said])
+
+
+def _of_all(table, known, n_classes):
+    """The table with a column for each class; those that are not known are as the least likely of the row."""
     if len(known) == n_classes:
         return table
     full = np.repeat(table.min(axis=1, keepdims=True), n_classes, axis=1)

@@ -62,6 +62,10 @@ class Data:
         for name in ("X", "y", "weight"):
             object.__setattr__(self, name, settled(getattr(self, name)))
 
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.__post_init__()  # what was read-only is not always so where it arrives
+
     def __len__(self):
         return len(self.y)
 

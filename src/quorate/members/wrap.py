@@ -74,7 +74,8 @@ class FromEstimator(Member):
 
     def fit(self, X, y, sample_weight=None, rng=None):
         if self.voice == "proba":
-            return FittedEstimator(taught(self.estimator, X, y, sample_weight, rng), self.voice)
+            fitted = taught(self.estimator, X, y, sample_weight, rng)
+            return FittedEstimator(_of_codes(fitted, y), self.voice)
         fitted = seeded(clone(self.estimator), rng)
         return FittedEstimator(fit_weighted(fitted, X, y, sample_weight), self.voice)
 
@@ -100,6 +101,16 @@ def taught(estimator, X, y, sample_weight, rng):
     seen = y if sample_weight is None else y[sample_weight > 0]
     only = is_classifier(estimator) and len(seen) > 0 and np.all(seen == seen[0])
     return fit_weighted(DummyClassifier() if only else seeded(clone(estimator), rng), X, y, sample_weight)
+
+
+def _of_codes(fitted, y):
+    """The fitted classifier, which must answer with classes it was taught (a FrozenEstimator may not)."""
+    if set(fitted.classes_.tolist()) <= set(np.unique(y).tolist()):
+        return fitted
+    raise ValueError(
+        f"{type(fitted).__name__} was taught the classes {np.unique(y).tolist()} and answers with "
+        f"{fitted.classes_.tolist()}; a committee teaches its members, so give it an estimator that can be fitted"
+    )
 
 
 def seeded(estimator, rng):

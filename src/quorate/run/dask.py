@@ -1,5 +1,6 @@
 """Jobs on a Dask cluster: the data is sent to every worker once, and a job is a few kilobytes."""
 
+from collections import deque
 from concurrent.futures import CancelledError
 from contextlib import closing
 from weakref import WeakKeyDictionary
@@ -9,6 +10,7 @@ from sklearn import get_config
 
 from quorate.run.job import fit_job, name_job, packed, portable, unpacked
 
+AHEAD = 256  # how many jobs the cluster is given at a time, at least: one that adapts grows with its work
 LOSSES = 5  # how often every worker that holds the data may be lost
 
 
@@ -19,7 +21,7 @@ class Dask:
         if client.asynchronous:
             raise ValueError("give a Client that is not asynchronous: fit waits for its members")
         self.client = client
-        self._sent = WeakKeyDictionary()  # data → its Future on the cluster
+        self._sent: WeakKeyDictionary = WeakKeyDictionary()  # data → its Future on the cluster
 
     @property
     def width(self):
@@ -45,10 +47,17 @@ class Dask:
                     raise
 
     def _round(self, jobs, data):
-        sent, config = self._future(data), get_config()
-        futures = {self.client.submit(_fit, packed((job, config)), sent, pure=False): job for job in jobs}
+        sent, config, ahead = self._future(data), get_config(), max(AHEAD, 4 * self.width)
+        waiting, done = deque(jobs), as_completed(loop=self.client.loop)
+        futures: dict = {}
         try:
-            for future in as_completed(list(futures), loop=self.client.loop):
+            while waiting or futures:
+                while waiting and len(futures) < ahead:
+                    job = waiting.popleft()
+                    future = self.client.submit(_fit, packed((job, config)), sent, pure=False)
+                    futures[future] = job
+                    done.add(future)
+                future = next(done)
                 yield futures[future], self._member(future, futures.pop(future))
         finally:
             if futures:

@@ -1,7 +1,7 @@
 """Where jobs run. An executor owes `each(jobs, data)`: pairs (job, fitted member), in any order, as they are done.
 
-A job draws its randomness from its key and computes with one thread (`job.py`), so every executor gives the same bits.
-When `each` is closed before its end, what has not begun is dropped.
+A job draws its randomness from its key and computes with one thread, so every executor gives the same bits; `fit_job`
+sees to the latter. When `each` is closed before its end, what has not begun is dropped.
 
 A job inside a job (a committee of committees) runs in its parent's thread where others run beside it.
 """
@@ -105,7 +105,7 @@ class Threads:
 
     def each(self, jobs, data):
         """Pairs (job, fitted member) as they are done."""
-        if min(self.width, len(jobs)) == 1:
+        if min(self.width, len(jobs)) <= 1:
             yield from Here().each(jobs, data)  # a job alone may use threads itself
             return
         config, orderly = get_config(), True
@@ -129,7 +129,7 @@ def as_done(submit, waiting, width):
 
     Few are under way at a time, so that there is little to drop or to repeat.
     """
-    running = {}
+    running: dict = {}
     while waiting or running:
         while waiting and len(running) < 2 * width:  # a worker that is done must not wait for the next
             job = waiting.popleft()

@@ -10,8 +10,11 @@ from threadpoolctl import ThreadpoolController
 
 _lock = Lock()
 _users = 0
-_before = []  # pairs (BLAS library, how many threads it had), in the order in which they were limited
-_found = (0, [])  # how many modules there were when libraries were last looked for, and the libraries
+_before: list = []  # pairs (BLAS library, how many threads it had), in the order in which they were limited
+_found: tuple[int, list] = (
+    0,
+    [],
+)  # how many modules there were when libraries were last looked for, and the libraries
 
 
 @contextmanager

@@ -30,7 +30,7 @@ PATIENCE = 0.5  # seconds that processes are given to be done with work that is 
 ONE_THREAD = {
     f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB", "NUMBA")
 }
-_shown = {}  # which warnings of members were shown already
+_shown: dict = {}  # which warnings of members were shown already
 
 
 class Processes:
@@ -38,15 +38,17 @@ class Processes:
 
     def __init__(self, n):
         self.width = n
-        self._sent = weakref.WeakKeyDictionary()  # data → the folder it was written to
+        self._sent: weakref.WeakKeyDictionary = (
+            weakref.WeakKeyDictionary()
+        )  # data → the folder it was written to
 
     def each(self, jobs, data):
         """Pairs (job, fitted member) as they are done."""
         folder = self._folder(data)
         left = {job.key: job for job in jobs}
-        deaths = Counter()
+        deaths: Counter = Counter()
         while left:
-            under_way = {}
+            under_way: dict = {}
             try:
                 with closing(self._round(left.values(), folder, under_way)) as done:
                     for job, answer in done:
@@ -93,7 +95,7 @@ def _submitted(pool, *arguments):
     try:
         return pool.submit(_fit, *arguments)
     except BrokenProcessPool as error:
-        future = Future()
+        future: Future = Future()
         future.set_exception(error)
         return future
 
@@ -118,26 +120,28 @@ def _answer(path):
 # Pools: one for each fit at a time, because a death breaks all of a pool; the last one is kept for the next fit.
 
 _lock = Lock()
-_idle = None  # (process that may use it, number of workers, pool)
+_idle: tuple | None = None  # (process that may use it, number of workers, pool)
 
 
 @contextmanager
 def _pool(n):
     """A pool of n processes, and a list for the futures of what is sent to it."""
-    pool, sent = _taken(n) or ProcessPoolExecutor(n, timeout=IDLE, initializer=_begin, env=ONE_THREAD), []
+    pool = _taken(n) or ProcessPoolExecutor(n, timeout=IDLE, initializer=_begin, env=ONE_THREAD)
+    sent: list[Future] = []
+    free = False
     try:
         yield pool, sent
+        free = True
     except (BrokenProcessPool, KeyboardInterrupt):
-        _end(pool, sent)
         raise
     except BaseException:
-        # What is under way is of no use any more: its processes end, unless they are about to be free.
-        if wait(sent, timeout=PATIENCE).not_done:
-            _end(pool, sent)
-        else:
-            _kept(n, pool)
+        free = not wait(sent, timeout=PATIENCE).not_done
         raise
-    _kept(n, pool)
+    finally:
+        if free:
+            _kept(n, pool)
+        else:
+            _end(pool, sent)  # what its processes are at is of no use any more
 
 
 def _end(pool, sent):
@@ -198,17 +202,16 @@ def _written(answer, folder):
 
 
 def _write(data, folder):
-    buffers, places = [], []
+    buffers: list = []
+    places = []  # (first byte, size) of each array; arrays begin at multiples of 64 bytes
     head = cloudpickle.dumps(data, protocol=5, buffer_callback=buffers.append)
     with open(folder / "arrays", "wb") as file:
         for buffer in buffers:
             raw = buffer.raw()
             places.append((file.tell(), raw.nbytes))
             file.write(raw)
-            file.write(
-                bytes(-raw.nbytes % 64 or 64)
-            )  # arrays begin at multiples of 64 bytes; no file is empty
-        file.write(b"\0")
+            file.write(bytes(-raw.nbytes % 64))
+        file.write(b"\0")  # an empty file cannot be mapped
     (folder / "rest").write_bytes(pickle.dumps((head, places)))
 
 

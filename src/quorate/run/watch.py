@@ -10,6 +10,7 @@ to stop is kept before it acts, and a fit that is resumed repeats it instead of 
 
 import time
 from contextlib import ExitStack, contextmanager
+from numbers import Real
 
 from quorate.run.job import in_job
 from quorate.run.one_thread import one_thread
@@ -51,7 +52,7 @@ class Watch:
 
     def fit_each(self, jobs, data, in_parts=False):
         """{key: fitted member}: of all jobs, or, where a part is of use, of those done when it was time to stop."""
-        fitted = {}
+        fitted: dict = {}
         rest = [job for job in jobs if not self._recalled(job, fitted)]
         if rest and self._stop_before(fitted, in_parts):
             return fitted
@@ -133,8 +134,8 @@ class TimeBudget:
     """
 
     def __init__(self, seconds):
-        if not seconds > 0:
-            raise ValueError(f"a time budget must be positive, got {seconds}")
+        if not (isinstance(seconds, Real) and float(seconds) > 0):
+            raise ValueError(f"a time budget must be a positive number of seconds, got {seconds!r}")
         self.seconds = seconds
         self._ends = {}  # of the fits under way: one callback may serve several at once
 

@@ -4,8 +4,8 @@
     <key>.member    a member, in the format of a model file
     stopped         there, if the fit decided to stop early; written before the decision is acted on
 
-A fit that is killed leaves whole files only, so the same fit, started again with the same folder, takes back what is there
-and ends with the model it would have ended with.
+A fit that is killed leaves whole files only, so the same fit, started again with the same folder, takes back what is
+there and ends with the model it would have ended with.
 """
 
 from pathlib import Path
@@ -50,8 +50,10 @@ class Checkpoint:
         known = self._known_plan()
         if known is None:
             self._folder.mkdir(parents=True, exist_ok=True)
-            if any(self._folder.iterdir()):
-                raise ValueError(f"{self._folder} holds other files than a checkpoint's; give an empty or a new folder")
+            if any(file.suffix != ".part" for file in self._folder.iterdir()):
+                raise ValueError(
+                    f"{self._folder} holds other files than a checkpoint's; give an empty or a new folder"
+                )
             format.write(self._folder / "plan.json", strict.text({"plan": plan, "seed": seed}))
             return seed
         if known["plan"] != plan:

@@ -1,4 +1,4 @@
-"""What a field of a stored object may hold. A check takes the value and raises ModelFormatError where it will not do."""
+"""What a field of a stored object may hold: a check takes a value and raises ModelFormatError where it will not do."""
 
 import math
 from numbers import Integral, Real
@@ -60,11 +60,19 @@ def array(kinds="f", ndim=1, *, least=0, low=None, high=None, finite=True):
     """An array of these kinds of number (b i u f) and dimensions, each at least `least` long, within low … high."""
 
     def check(value):
-        require(isinstance(value, np.ndarray) and value.dtype.kind in kinds, f"should be an array of kind {kinds!r}")
+        require(
+            isinstance(value, np.ndarray) and value.dtype.kind in kinds,
+            f"should be an array of kind {kinds!r}",
+        )
         dims = (ndim,) if isinstance(ndim, int) else ndim
-        require(value.ndim in dims and min(value.shape, default=least) >= least, f"has the shape {value.shape}")
+        require(
+            value.ndim in dims and min(value.shape, default=least) >= least, f"has the shape {value.shape}"
+        )
         if value.dtype.kind == "f":
-            require(np.all(np.isfinite(value)) if finite else not np.any(np.isnan(value)), "has numbers that are not finite")
+            require(
+                np.all(np.isfinite(value)) if finite else not np.any(np.isnan(value)),
+                "has numbers that are not finite",
+            )
         if value.size:
             require(low is None or value.min() >= low, f"has a number below {low}")
             require(high is None or value.max() <= high, f"has a number above {high}")
@@ -74,13 +82,21 @@ def array(kinds="f", ndim=1, *, least=0, low=None, high=None, finite=True):
 
 def labels(value):
     """Class labels: one-dimensional, at least one, none twice."""
-    require(isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "biufUO", "should be class labels")
-    require(len(value) and len(set(value.tolist())) == len(value), "should be labels of which none comes twice")
+    require(
+        isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "biufUO",
+        "should be class labels",
+    )
+    require(
+        len(value) and len(set(value.tolist())) == len(value), "should be labels of which none comes twice"
+    )
 
 
 def names(value):
     """Names of features, as scikit-learn keeps them."""
-    require(isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype == object, "should be names of columns")
+    require(
+        isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype == object,
+        "should be names of columns",
+    )
     require(all(isinstance(v, str) for v in value), "should be strings")
 
 
@@ -88,7 +104,9 @@ def each(check, *, least=0, kind=tuple):
     """A tuple (or list) of at least `least` things that pass the check."""
 
     def check_each(value):
-        require(type(value) is kind and len(value) >= least, f"should be a {kind.__name__} of at least {least}")
+        require(
+            type(value) is kind and len(value) >= least, f"should be a {kind.__name__} of at least {least}"
+        )
         for i, one in enumerate(value):
             try:
                 check(one)
@@ -145,10 +163,15 @@ def either(*checks):
 
 def speaks(value):
     """A fitted member: something that answers with a distribution."""
-    require(callable(getattr(value, "predict_dist", None)), f"should be a fitted member, not a {type(value).__name__}")
+    require(
+        callable(getattr(value, "predict_dist", None)),
+        f"should be a fitted member, not a {type(value).__name__}",
+    )
 
 
 def estimates(value):
     """A fitted scikit-learn estimator."""
     good = all(callable(getattr(value, name, None)) for name in ("get_params", "predict"))
-    require(good and not isinstance(value, type), f"should be a fitted estimator, not a {type(value).__name__}")
+    require(
+        good and not isinstance(value, type), f"should be a fitted estimator, not a {type(value).__name__}"
+    )

@@ -7,7 +7,8 @@ What JSON has a word for is written as it is. All else is an object with one key
 | {"float": "nan"} (or "inf", "-inf") | the numbers JSON lacks |
 | {"tuple": […]}, {"dict": {…}} | a tuple, a dictionary with strings for keys |
 | {"scalar": ["float64", 0.5]} | one NumPy number |
-| {"array": 3} | tensor 3; {"transposed": 3} where columns come first in memory, which matters to the last bit of a product |
+| {"array": 3} | tensor 3 |
+| {"transposed": 3} | the same where columns come first in memory, which matters to the last bit of a product |
 | {"text": [dtype, shape, […]]} | an array of strings |
 | {"third": 2} | the third-party object 2 (see third.py) |
 | {"Committee": {"members": …}} | an object of the registry, by its fields |
@@ -20,7 +21,14 @@ import numpy as np
 from quorate.store import registry, strict
 from quorate.store.format import ModelFormatError
 
-SCALARS = {t.__name__: t for t in (np.bool_, *(np.dtype(c).type for c in "bBhHiIqQefd"))}
+SCALARS = {
+    name: getattr(np, name)
+    for name in (
+        *("bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "float32", "float64"),
+    )
+}
+_SCALAR_NAMES = {kind: name for name, kind in SCALARS.items()}
 MAX_TEXT = 1 << 26  # characters of an array of strings, each as wide as the widest
 
 
@@ -46,8 +54,8 @@ class Writer:
             return {"tuple": [self.value(v, depth + 1) for v in value]}
         if kind is dict and all(type(k) is str for k in value):
             return {"dict": {k: self.value(v, depth + 1) for k, v in value.items()}}
-        if kind in SCALARS.values():
-            return {"scalar": [kind.__name__, self.value(value.item())]}
+        if kind in _SCALAR_NAMES:
+            return {"scalar": [_SCALAR_NAMES[kind], self.value(value.item())]}
         if kind is np.ndarray and value.dtype.kind in "biufUO" and value.dtype.char != "g":
             return self.array(value)
         return self._object(value, depth)
@@ -96,17 +104,15 @@ class Reader:
             return [self.value(v, f"{path}[{i}]", depth + 1) for i, v in enumerate(node)]
         if type(node) is not dict:
             return node
-        if len(node) != 1:
-            raise ModelFormatError(f"{path}: an object should have one key, not {len(node)}")
-        [(tag, inside)] = node.items()
         try:
+            if len(node) != 1:
+                raise ModelFormatError(f"an object should have one key, not {len(node)}")
+            [(tag, inside)] = node.items()
             if tag in _TAGS:
                 return _TAGS[tag](self, inside, path, depth)
             return self._object(registry.entry_named(tag), inside, path, depth)
-        except ModelFormatError as error:
-            raise error if hasattr(error, "__notes__") else _placed(path, error) from error
         except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
-            raise _placed(path, error) from error
+            raise ModelFormatError.at(path, error) from error
 
     def _object(self, entry, fields, path, depth):
         if type(fields) is not dict:
@@ -147,10 +153,19 @@ class Reader:
         return value
 
     def _text(self, inside, path, depth):
-        if type(inside) is not list or len(inside) != 3 or type(inside[1]) is not list or type(inside[2]) is not list:
+        if (
+            type(inside) is not list
+            or len(inside) != 3
+            or type(inside[1]) is not list
+            or type(inside[2]) is not list
+        ):
             raise ModelFormatError("an array of strings should be a type, a shape and strings")
         dtype, shape, values = inside
-        if not all(type(n) is int and n >= 0 for n in shape) or math.prod(shape) != len(values) or len(shape) > 8:
+        if (
+            not all(type(n) is int and n >= 0 for n in shape)
+            or math.prod(shape) != len(values)
+            or len(shape) > 8
+        ):
             raise ModelFormatError(f"{len(values)} strings do not fill the shape {shape}")
         if not all(type(v) is str for v in values):
             raise ModelFormatError("an array of strings holds something else")
@@ -191,11 +206,3 @@ def _width(dtype, values):
     if any(len(v) > width or v.endswith("\0") for v in values):
         raise ModelFormatError(f"a string does not fit {dtype}")
     return dtype
-
-
-def _placed(path, error):
-    """The error as a ModelFormatError that names the place; its note keeps outer places from being added."""
-    new = type(error) if isinstance(error, ModelFormatError) else ModelFormatError
-    placed = new(f"{path}: {error}")
-    placed.add_note(f"in the manifest, at {path}")
-    return placed

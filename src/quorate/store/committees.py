@@ -35,7 +35,9 @@ def _normalised(vote):
 
 
 def _one_inner_vote_each(vote):
-    require(votes_for(vote.outer) == len(vote.inner), "there should be an inner vote, or None, for each outer one")
+    require(
+        votes_for(vote.outer) == len(vote.inner), "there should be an inner vote, or None, for each outer one"
+    )
 
 
 def votes_for(vote):
@@ -75,7 +77,9 @@ def codes_below(codes, n, what):
     """Codes are used as indices, so each must be one."""
     if codes is not None:
         good = isinstance(codes, np.ndarray) and codes.ndim == 1 and codes.dtype.kind in "iu" and len(codes)
-        require(good and codes.min() >= 0 and codes.max() < n, f"{what} answers with other codes than 0 … {n - 1}")
+        require(
+            good and codes.min() >= 0 and codes.max() < n, f"{what} answers with other codes than 0 … {n - 1}"
+        )
         require(len(np.unique(codes)) == len(codes), f"{what} answers with the same code twice")
 
 

@@ -12,7 +12,7 @@ from quorate.dist.empirical import Empirical, Kernels
 from quorate.dist.gamma import Gamma
 from quorate.dist.laplace import Laplace
 from quorate.dist.log_normal import LogNormal
-from quorate.dist.mixture import CategoricalMixture, LatticeMixture, Mixture, RealMixture, PlainMixture
+from quorate.dist.mixture import CategoricalMixture, LatticeMixture, Mixture, PlainMixture, RealMixture
 from quorate.dist.negative_binomial import NegativeBinomial
 from quorate.dist.normal import Normal
 from quorate.dist.poisson import Poisson
@@ -60,7 +60,9 @@ def _table(dist):
 def _categorical(dist):
     tables = [dist.__dict__[name] for name in ("_probs", "_log_p") if name in dist.__dict__]
     require(tables, "a Categorical should have probabilities")
-    require(all(t.shape == (len(dist), len(dist.classes)) for t in tables), "classes and probabilities disagree")
+    require(
+        all(t.shape == (len(dist), len(dist.classes)) for t in tables), "classes and probabilities disagree"
+    )
     require(np.all(np.abs(dist.probs.sum(axis=1) - 1) < 1e-6), "the probabilities of a row should sum to one")
     require(np.allclose(np.exp(dist.log_p), dist.probs), "the probabilities and their logarithms disagree")
 
@@ -80,7 +82,10 @@ put(
 def _samples(samples):
     n, indptr = len(samples.atoms), samples.indptr
     require(len(samples.weights) == n, "there should be a weight for each atom")
-    require(indptr[0] == 0 and indptr[-1] == n and np.all(np.diff(indptr) > 0), "indptr should rise from 0 to the end")
+    require(
+        indptr[0] == 0 and indptr[-1] == n and np.all(np.diff(indptr) > 0),
+        "indptr should rise from 0 to the end",
+    )
     require(len(samples.bandwidth) == len(indptr) - 1, "there should be a bandwidth for each sample")
     rises = np.diff(samples.atoms) > 0
     rises[indptr[1:-1] - 1] = True
@@ -105,14 +110,14 @@ def _of_samples(dist):
     require(dist.which.shape == dist.loc.shape == dist.scale.shape, "there should be one of each a row")
 
 
-for family in (Empirical, Kernels):
+for drawn in (Empirical, Kernels):
     put(
-        family,
+        drawn,
         samples=a(Samples),
         which=array("iu", 1),
         loc=array("f", 1),
         scale=array("f", 1),
-        make=held(family),
+        make=held(drawn),
         agree=_of_samples,
     )
 
@@ -123,17 +128,20 @@ def _truncated(dist):
     anew = Truncated(dist.base, dist.lo, dist.hi)
     require(type(anew) is type(dist) and len(anew) == len(dist), "it should be truncated in another way")
     same = all(np.array_equal(getattr(anew, end), getattr(dist, end)) for end in ("lo", "hi"))
-    require(same and np.allclose(anew.log_mass, dist.log_mass, atol=1e-9), "its mass is not that between lo and hi")
+    require(
+        same and np.allclose(anew.log_mass, dist.log_mass, atol=1e-9),
+        "its mass is not that between lo and hi",
+    )
 
 
-for family in (Truncated, TruncatedLattice):
+for given in (Truncated, TruncatedLattice):
     put(
-        family,
+        given,
         base=a(Real),
         lo=array("f", 1, finite=False),
         hi=array("f", 1, finite=False),
         log_mass=array("f", 1),
-        make=held(family),
+        make=held(given),
         agree=_truncated,
     )
 
@@ -151,7 +159,10 @@ def _mixture(cls):
 
     def make(found):
         new = Mixture(found["log_w"], found["parts"])
-        require(type(new) is cls and new.log_w.shape == found["log_w"].shape, f"the parts do not make a {cls.__name__}")
+        require(
+            type(new) is cls and new.log_w.shape == found["log_w"].shape,
+            f"the parts do not make a {cls.__name__}",
+        )
         near = np.allclose(np.exp(new.log_w), np.exp(found["log_w"]), atol=1e-9)
         require(near, "the votes of a row should sum to one")
         new._hold(log_w=found["log_w"])
@@ -160,10 +171,10 @@ def _mixture(cls):
     return make
 
 
-for family in (RealMixture, LatticeMixture, CategoricalMixture, PlainMixture):
+for mixture in (RealMixture, LatticeMixture, CategoricalMixture, PlainMixture):
     put(
-        family,
+        mixture,
         log_w=array("f", 2, least=1, finite=False),
         parts=each(a(Predictive), least=1),
-        make=_mixture(family),
+        make=_mixture(mixture),
     )

@@ -1,7 +1,9 @@
 """Entries for estimators: parameters, checked by the estimator's own constraints, and fitted attributes.
 
-    estimator(Probabilistic, member_=a(Residuals, Calibrated), agree=_probabilistic)
+estimator(Probabilistic, member_=a(Residuals, Calibrated), agree=_probabilistic)
 """
+
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -33,6 +35,8 @@ from quorate.store.registry import check_fields, put
 # What a fit leaves behind that is not the model: who watched it, and how callbacks and metadata are routed.
 OF_THE_FIT = {"_skl_callbacks", "_metadata_request", "_sklearn_output_config", "_parent_callback_ctx"}
 
+NOBODY: Any = None  # in the place of data and unfitted members, which are not kept
+
 _receipt = either(a(Ambiguity), number(finite=False))
 
 
@@ -42,7 +46,11 @@ def estimator(cls, *, agree=anything, may=None, dropped=(), read=dict, make=dict
     An attribute that is in none of these lists is an error when a model is saved: better than a model that comes back
     without it. `dropped` are left out of the file.
     """
-    fitted = {"n_features_in_": whole(1, MAX_FEATURES), "interrupted_": flag, "receipts_": each_named(_receipt)} | fitted
+    fitted = {
+        "n_features_in_": whole(1, MAX_FEATURES),
+        "interrupted_": flag,
+        "receipts_": each_named(_receipt),
+    } | fitted
     may = {"feature_names_in_": names} | (may or {})
     left_out = OF_THE_FIT | set(dropped)
 
@@ -91,8 +99,8 @@ def _without_state(state):
 def _with_state(state):
     drawn, members = state.pop("_drawn"), state["committee_"].members
     require(len(drawn) == len(members), f"there are {len(drawn)} jobs for {len(members)} members")
-    seats = (Seat(Job(key, None, draw), member) for (key, draw), member in zip(drawn, members, strict=True))
-    return {**state, "_state": ResampleState(None, tuple(seats))}
+    seats = (Seat(Job(key, NOBODY, draw), member) for (key, draw), member in zip(drawn, members, strict=True))
+    return {**state, "_state": ResampleState(NOBODY, tuple(seats))}
 
 
 def _drawn(value):
@@ -111,7 +119,9 @@ def _bagging(model):
     require(model._width == model.n_features_in_, "_width should be the number of columns")
     if is_classifier(model):
         same = committee.classes is not None and committee.classes.dtype == model.classes_.dtype
-        require(same and np.array_equal(committee.classes, model.classes_), "classes_ should be the committee's")
+        require(
+            same and np.array_equal(committee.classes, model.classes_), "classes_ should be the committee's"
+        )
     else:
         require(committee.classes is None, "the committee of a regressor has no classes")
 
@@ -138,9 +148,13 @@ for _cls, _more in ((BaggingClassifier, {"classes_": labels}), (BaggingRegressor
 def _probabilistic(model):
     takes(model.member_, model.n_features_in_, "member_")
     classifies = isinstance(model.member_, Calibrated)
-    require(is_classifier(model) == classifies == hasattr(model, "classes_"), "a calibration should have classes")
+    require(
+        is_classifier(model) == classifies == hasattr(model, "classes_"), "a calibration should have classes"
+    )
     if classifies:
-        require(len(model.classes_) == model.member_.n_classes, "classes_ should be as many as are calibrated")
+        require(
+            len(model.classes_) == model.member_.n_classes, "classes_ should be as many as are calibrated"
+        )
 
 
 estimator(Probabilistic, member_=a(Residuals, Calibrated), may={"classes_": labels}, agree=_probabilistic)

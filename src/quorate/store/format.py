@@ -29,7 +29,12 @@ VERSION = 1
 HEAD = struct.Struct("<8sIQQ")
 DIGEST = hashlib.sha256().digest_size
 
-DTYPES = {f"{kind.upper()}{8 * size}": np.dtype(f"<{kind}{size}") for kind in "uif" for size in (1, 2, 4, 8) if (kind, size) != ("f", 1)}
+DTYPES = {
+    f"{kind.upper()}{8 * size}": np.dtype(f"<{kind}{size}")
+    for kind in "uif"
+    for size in (1, 2, 4, 8)
+    if (kind, size) != ("f", 1)
+}
 DTYPES["BOOL"] = np.dtype(bool)
 
 MAX_FILE = 1 << 34  # 16 GiB
@@ -40,6 +45,17 @@ MAX_NAMES = 1 << 24  # 16 MiB of names, types and shapes of tensors
 class ModelFormatError(ValueError):
     """What stands in a model file is not what quorate wrote; the worst that a bad file can do."""
 
+    place: str | None = None
+
+    @classmethod
+    def at(cls, place, error):
+        """The error with its place before it, if it does not have one yet."""
+        if getattr(error, "place", None) is not None:
+            return error
+        new = (type(error) if isinstance(error, cls) else cls)(f"{place}: {error}")
+        new.place = place
+        return new
+
 
 class Untrusted(ModelFormatError):
     """The file is well made, but holds third-party types that the caller did not name in `trust`."""
@@ -48,7 +64,9 @@ class Untrusted(ModelFormatError):
 def pack(manifest, tensors):
     """The file's bytes, from the manifest's bytes and the tensors in their order."""
     if len(manifest) > MAX_MANIFEST:
-        raise ValueError(f"the model's description takes {len(manifest)} bytes, more than the {MAX_MANIFEST} a file may hold")
+        raise ValueError(
+            f"the model's description takes {len(manifest)} bytes, more than the {MAX_MANIFEST} a file may hold"
+        )
     blob = safetensors.numpy.save({str(i): t for i, t in enumerate(tensors)})
     head = HEAD.pack(MAGIC, VERSION, len(manifest), len(blob))
     body = b"".join((head, manifest, blob))
@@ -63,7 +81,9 @@ def unpack(data):
     if magic != MAGIC:
         raise ModelFormatError(f"it is no quorate model: it begins with {bytes(data[:8])!r}")
     if version != VERSION:
-        raise ModelFormatError(f"its layout has version {version}, and this quorate reads version {VERSION}; update quorate")
+        raise ModelFormatError(
+            f"its layout has version {version}, and this quorate reads version {VERSION}; update quorate"
+        )
     if HEAD.size + m + t + DIGEST != len(data):
         raise ModelFormatError("its length is not what it says; it was cut off or added to")
     view = memoryview(data)
@@ -107,7 +127,9 @@ def read(path):
         if not stat.S_ISREG(status.st_mode):
             raise ModelFormatError(f"{path} is no ordinary file")
         if status.st_size > MAX_FILE:
-            raise ModelFormatError(f"{path} has {status.st_size} bytes, more than the {MAX_FILE} that are read")
+            raise ModelFormatError(
+                f"{path} has {status.st_size} bytes, more than the {MAX_FILE} that are read"
+            )
         # A file that begins otherwise is not worth reading.
         head = file.read(len(MAGIC))
         return head if head != MAGIC else head + file.read(status.st_size - len(head))

@@ -1,11 +1,13 @@
 """Saving and loading: a value to the bytes of a file, and back."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 from joblib import parallel_config
 
-from quorate.store import codec, committees, distributions, estimators, format, strict, third
+from quorate.run import one_thread
+from quorate.store import codec, format, strict, third
 from quorate.store.format import ModelFormatError
 from quorate.store.registry import entry_of
 from quorate.store.trust import Trust
@@ -32,8 +34,10 @@ def save(model, path):
     >>> q.load("normal.quorate").std
     array([1., 2.])
     """
-    if entry_of(model) is None and not hasattr(model, "get_params"):
-        raise TypeError(f"a {type(model).__name__} is no model; quorate.save takes quorate's and scikit-learn's")
+    if isinstance(model, type) or (entry_of(model) is None and not hasattr(model, "get_params")):
+        raise TypeError(
+            f"a {type(model).__name__} is no model; quorate.save takes quorate's and scikit-learn's"
+        )
     format.write(path, written(model))
 
 
@@ -52,8 +56,9 @@ def load(path, trust=()):
     -------
     The model, which answers as it did when it was saved.
     """
+    trusted = Trust(trust)
     try:
-        return read(format.read(path), Trust(trust))
+        return read(format.read(path), trusted)
     except ModelFormatError as error:
         raise type(error)(f"{path}: {error}") from error
 
@@ -85,7 +90,9 @@ def read(data, trust):
 def _read(data, trust):
     text, tensors = format.unpack(data)
     manifest = strict.parse(text, "the manifest")
-    version, answered, model, part = strict.keys(manifest, ("written_by", "answers", "model", "third"), "the manifest")
+    version, answered, model, part = strict.keys(
+        manifest, ("written_by", "answers", "model", "third"), "the manifest"
+    )
     if type(version) is not str or type(answered) is not bool:
         raise ModelFormatError("the manifest does not say who wrote it")
     incoming = third.Incoming(part, trust)
@@ -107,13 +114,20 @@ def answers(model):
         if type(width) is not int or width > WIDEST:
             return False
         ask = getattr(model, "_predict_dist", None) or model.predict
-        with warnings.catch_warnings(), np.errstate(all="ignore"), parallel_config(backend="sequential"):
+        # One row is no work for several threads, and none for processes.
+        with (
+            warnings.catch_warnings(),
+            np.errstate(all="ignore"),
+            parallel_config(backend="sequential"),
+            one_thread(),
+        ):
             warnings.simplefilter("ignore")
             return len(ask(np.zeros((1, width)))) == 1
     except Exception:
         return False
 
 
+@cache
 def _version():
     from importlib.metadata import version
 

@@ -31,7 +31,12 @@ def parse(raw):
         raise ModelFormatError(f"an array is of a kind that is not read: {header[:80]!r}")
     shape, columns_first, dtype = np.lib.format.read_array_header_1_0(io.BytesIO(raw[8 : 10 + length]))
     body = raw[10 + length :]
-    if dtype.hasobject or dtype.itemsize == 0 or len(shape) > 8 or math.prod(shape) * dtype.itemsize != len(body):
+    if (
+        dtype.hasobject
+        or dtype.itemsize == 0
+        or len(shape) > 8
+        or math.prod(shape) * dtype.itemsize != len(body)
+    ):
         raise ModelFormatError(f"an array of {dtype} and shape {shape} does not have {len(body)} bytes")
     values = np.frombuffer(body, dtype).reshape(shape, order="F" if columns_first else "C")
     check_booleans(values)

@@ -5,8 +5,8 @@ else, imported or evaluated. A dataclass needs no more than a check for each of 
 
     put(Fixed, log_w=array("f", 1, least=1))
 
-`agree` checks what must hold between fields, on the rebuilt object. `read` and `make` are for types that are not rebuilt
-by calling them with their fields.
+`agree` checks what must hold between fields, on the rebuilt object. `read` and `make` are for types that are not
+rebuilt by calling them with their fields.
 """
 
 from collections.abc import Callable

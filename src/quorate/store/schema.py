@@ -1,14 +1,14 @@
 """What skops writes about third-party objects, read with suspicion before skops reads it.
 
-skops describes objects by a tree of nodes, each with a loader, a class and what the loader needs. Here only the loaders
-below are known, each with exactly its own keys; every class must be harmless or trusted; every array is checked; and the
-states that scikit-learn's compiled code reads without looking are checked by states.py before anything is made of them.
+skops describes objects by a tree of nodes, each with a loader, a class and what the loader needs. Here only the
+loaders below are known, each with exactly its own keys; every class must be harmless or trusted; every array is
+checked; and states that scikit-learn's compiled code reads without looking are checked by states.py first.
 
 The tree is kept in a shorter form than skops writes: a node that was described before is {"__id__": n}.
 """
 
 import json
-import math
+import sys
 from dataclasses import dataclass
 from itertools import count
 
@@ -62,7 +62,7 @@ class Stand:
 
 
 class Schema:
-    """A tree of nodes and the files beside it; `check` raises ModelFormatError where anything is not as it should be."""
+    """A tree of nodes and the files beside it; `check` raises ModelFormatError where something is not right."""
 
     def __init__(self, root, files, trust):
         self.root = root
@@ -82,7 +82,9 @@ class Schema:
         """Walk the whole tree, then look at what it describes."""
         protocol = self.root.get("protocol") if type(self.root) is dict else None
         if protocol != PROTOCOL or type(self.root.get("_skops_version")) is not str:
-            raise ModelFormatError(f"its third-party objects have skops' protocol {protocol!r}, not {PROTOCOL}")
+            raise ModelFormatError(
+                f"its third-party objects have skops' protocol {protocol!r}, not {PROTOCOL}"
+            )
         top = {key: value for key, value in self.root.items() if key not in ("protocol", "_skops_version")}
         self._node(top, 0)
         if top.get("__loader__") != "ListNode":
@@ -130,7 +132,9 @@ class Schema:
     def _kind(self, node):
         loader, module, cls = (node.get(key) for key in ("__loader__", "__module__", "__class__"))
         if type(loader) is not str or loader not in LOADERS:
-            raise ModelFormatError(f"{module}.{cls} is written as a {loader}, which is not read: it could run code")
+            raise ModelFormatError(
+                f"{module}.{cls} is written as a {loader}, which is not read: it could run code"
+            )
         own, harmless = LOADERS[loader]
         if loader == "NdArrayNode" and node.get("type") == "json":
             own = {"type", "content", "shape"}
@@ -209,10 +213,10 @@ def _suits(loader, name, thing):
 
 def _ufunc(module, name):
     """Whether this is one of NumPy's or SciPy's functions of numbers, which do nothing but compute."""
-    import scipy.special
+    import scipy.special  # noqa: F401 — so that the rooms it is made of are there, and need not be imported
 
-    home = np if module == "numpy" else scipy.special if module.startswith("scipy.special") else None
-    return isinstance(getattr(home, name, None), np.ufunc)
+    known = module == "numpy" or module.startswith("scipy.special")
+    return known and isinstance(getattr(sys.modules.get(module), name, None), np.ufunc)
 
 
 def _please(names):
@@ -360,9 +364,12 @@ def shortened(roots):
 
     Returns (tree, [(root, name of the file there, name here), …]).
     """
-    number, files, content = count(1), [], []
+    number = count(1)
+    files: list[tuple] = []
+    content: list = []
     for root in roots:
-        ids, names = {}, {}
+        ids: dict = {}
+        names: dict = {}
         content += _visit(root["content"], ids, names, number, len(files), False)
         files += [(root, old, new) for old, new in names.items()]
     return {**roots[0], "content": content, "__id__": next(number)}, files

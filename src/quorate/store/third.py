@@ -25,6 +25,7 @@ from quorate.store.trust import Everyone, name_of
 
 MAX_FILES = 1 << 20
 AT_ONCE = 50
+NO_STATE = (type, FunctionType, MethodType, partial, np.ufunc)
 
 
 @dataclass
@@ -93,14 +94,18 @@ class Outgoing:
         """The manifest's part about them, or None where there are none; the arrays go to the writer."""
         if not self.things:
             return None
-        lifted, slots = [], []
+        lifted: list = []
+        slots: list = []
         while len(lifted) < len(self.things) or len(slots) < len(self.ours):
             if len(lifted) < len(self.things):
                 lifted.append(_lifted(self.things[len(lifted)], self.slot, {}))
             else:
                 slots.append(writer.value(self.ours[len(slots)]))
         root, files = _dumped(lifted, self.things)
-        kept = {name: {part: _tensor(writer, raw) for part, raw in file.raw.items()} for name, file in files.items()}
+        kept = {
+            name: {part: _tensor(writer, raw) for part, raw in file.raw.items()}
+            for name, file in files.items()
+        }
         return {"schema": _tensor(writer, strict.text(root)), "files": kept, "slots": slots}
 
 
@@ -110,8 +115,6 @@ def _tensor(writer, raw):
 
 def _dumped(lifted, things):
     """(tree, files) of the objects, checked as they will be when they are loaded."""
-    import skops.io
-
     try:
         return _tried(lifted)
     except Exception:
@@ -190,7 +193,7 @@ def _inside(thing):
 
 
 def _has_state(thing):
-    return hasattr(thing, "__dict__") and not isinstance(thing, type | FunctionType | MethodType | partial)
+    return hasattr(thing, "__dict__") and not isinstance(thing, NO_STATE)
 
 
 def _with_values(thing, values):
@@ -226,7 +229,9 @@ class Incoming:
         self._reader = reader
         if self._part is None:
             return
-        schema, files, self._nodes = strict.keys(self._part, ("schema", "files", "slots"), "the third-party part")
+        schema, files, self._nodes = strict.keys(
+            self._part, ("schema", "files", "slots"), "the third-party part"
+        )
         root = strict.parse(_bytes(reader, schema), "skops' schema")
         if type(files) is not dict or type(self._nodes) is not list or len(files) > MAX_FILES:
             raise ModelFormatError("the third-party part has no files")
@@ -273,7 +278,12 @@ def _bytes(reader, number):
 
 def _file(reader, name, parts):
     stem, _, kind = name.rpartition(".")
-    if not (stem.isdecimal() and stem.isascii()) or kind not in ("npy", "npz", "bin") or type(parts) is not dict or len(parts) > 8:
+    if (
+        not (stem.isdecimal() and stem.isascii())
+        or kind not in ("npy", "npz", "bin")
+        or type(parts) is not dict
+        or len(parts) > 8
+    ):
         raise ModelFormatError(f"{name!r} is no file of a third-party object")
     if kind != "npz" and parts.keys() != {""}:
         raise ModelFormatError(f"{name} should have one part")

@@ -18,26 +18,90 @@ from functools import cache
 from quorate.store.format import ModelFormatError
 
 ROOMS = {
-    *("calibration", "compose", "cross_decomposition", "decomposition", "discriminant_analysis", "dummy", "ensemble"),
-    *("feature_selection", "frozen", "gaussian_process", "impute", "isotonic", "kernel_approximation", "kernel_ridge"),
-    *("linear_model", "model_selection", "multiclass", "multioutput", "naive_bayes", "neighbors", "neural_network"),
+    *(
+        "calibration",
+        "compose",
+        "cross_decomposition",
+        "decomposition",
+        "discriminant_analysis",
+        "dummy",
+        "ensemble",
+    ),
+    *(
+        "feature_selection",
+        "frozen",
+        "gaussian_process",
+        "impute",
+        "isotonic",
+        "kernel_approximation",
+        "kernel_ridge",
+    ),
+    *(
+        "linear_model",
+        "model_selection",
+        "multiclass",
+        "multioutput",
+        "naive_bayes",
+        "neighbors",
+        "neural_network",
+    ),
     *("pipeline", "preprocessing", "random_projection", "semi_supervised", "svm", "tree"),
 }
 UNCHECKED = {
-    *("NMF", "MiniBatchNMF", "LatentDirichletAllocation", "DictionaryLearning", "MiniBatchDictionaryLearning"),
-    *("SparseCoder", "SparsePCA", "MiniBatchSparsePCA", "SplineTransformer", "LabelPropagation", "LabelSpreading"),
-    *("IsolationForest", "OneClassSVM", "SGDOneClassSVM", "KernelDensity", "LocalOutlierFactor", "NearestNeighbors"),
+    *(
+        "NMF",
+        "MiniBatchNMF",
+        "LatentDirichletAllocation",
+        "DictionaryLearning",
+        "MiniBatchDictionaryLearning",
+    ),
+    *(
+        "SparseCoder",
+        "SparsePCA",
+        "MiniBatchSparsePCA",
+        "SplineTransformer",
+        "LabelPropagation",
+        "LabelSpreading",
+    ),
+    *(
+        "IsolationForest",
+        "OneClassSVM",
+        "SGDOneClassSVM",
+        "KernelDensity",
+        "LocalOutlierFactor",
+        "NearestNeighbors",
+    ),
     *("RadiusNeighborsClassifier", "RadiusNeighborsRegressor", "RadiusNeighborsTransformer"),
 }
 # What estimators are made of, beside estimators.
 PARTS = {
-    "sklearn._loss.link": ("IdentityLink", "LogLink", "LogitLink", "HalfLogitLink", "MultinomialLogit", "Interval"),
+    "sklearn._loss.link": (
+        "IdentityLink",
+        "LogLink",
+        "LogitLink",
+        "HalfLogitLink",
+        "MultinomialLogit",
+        "Interval",
+    ),
     "sklearn._loss.loss": (
-        *("AbsoluteError", "ExponentialLoss", "HalfBinomialLoss", "HalfGammaLoss", "HalfMultinomialLoss", "HuberLoss"),
+        *(
+            "AbsoluteError",
+            "ExponentialLoss",
+            "HalfBinomialLoss",
+            "HalfGammaLoss",
+            "HalfMultinomialLoss",
+            "HuberLoss",
+        ),
         *("HalfPoissonLoss", "HalfSquaredError", "HalfTweedieLoss", "HalfTweedieLossIdentity", "PinballLoss"),
     ),
     "sklearn._loss._loss": (
-        *("CyAbsoluteError", "CyExponentialLoss", "CyHalfBinomialLoss", "CyHalfGammaLoss", "CyHalfMultinomialLoss"),
+        *(
+            "CyAbsoluteError",
+            "CyExponentialLoss",
+            "CyHalfBinomialLoss",
+            "CyHalfGammaLoss",
+            "CyHalfMultinomialLoss",
+        ),
         *("CyHalfPoissonLoss", "CyHalfSquaredError", "CyHalfTweedieLoss", "CyHalfTweedieLossIdentity"),
         *("CyHuberLoss", "CyPinballLoss"),
     ),
@@ -50,7 +114,15 @@ PARTS = {
     "sklearn.ensemble._hist_gradient_boosting.predictor": ("TreePredictor",),
     "sklearn.gaussian_process._gpc": ("_BinaryGaussianProcessClassifierLaplace",),
     "sklearn.gaussian_process.kernels": (
-        *("CompoundKernel", "ConstantKernel", "DotProduct", "ExpSineSquared", "Exponentiation", "Matern", "Product"),
+        *(
+            "CompoundKernel",
+            "ConstantKernel",
+            "DotProduct",
+            "ExpSineSquared",
+            "Exponentiation",
+            "Matern",
+            "Product",
+        ),
         *("RBF", "RationalQuadratic", "Sum", "WhiteKernel"),
     ),
     "sklearn.metrics._dist_metrics": (
@@ -59,7 +131,13 @@ PARTS = {
     "sklearn.metrics._scorer": ("_PassthroughScorer", "_Scorer", "_MultimetricScorer", "_CurveScorer"),
     "sklearn.model_selection._split": (
         *("GroupKFold", "GroupShuffleSplit", "KFold", "LeaveOneGroupOut", "LeaveOneOut", "PredefinedSplit"),
-        *("RepeatedKFold", "RepeatedStratifiedKFold", "ShuffleSplit", "StratifiedGroupKFold", "StratifiedKFold"),
+        *(
+            "RepeatedKFold",
+            "RepeatedStratifiedKFold",
+            "ShuffleSplit",
+            "StratifiedGroupKFold",
+            "StratifiedKFold",
+        ),
         *("StratifiedShuffleSplit", "TimeSeriesSplit"),
     ),
     "sklearn.multiclass": ("_ConstantPredictor",),
@@ -89,7 +167,9 @@ def sklearn_types():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         estimators = [cls for _, cls in all_estimators()]
-    found += [cls for cls in estimators if cls.__module__.split(".")[1] in ROOMS and cls.__name__ not in UNCHECKED]
+    found += [
+        cls for cls in estimators if cls.__module__.split(".")[1] in ROOMS and cls.__name__ not in UNCHECKED
+    ]
     found += [f for room in ("metrics", "feature_selection") for f in _functions(f"sklearn.{room}")]
     return {name_of(thing): thing for thing in found if thing is not None}
 
@@ -155,7 +235,11 @@ def _imported(name, own):
     except ImportError as error:
         raise ModelFormatError(f"trust names {own!r}, which cannot be imported: {error}") from error
     thing = getattr(sys.modules.get(module), last, None)
-    if thing is None or (own != name and not isinstance(thing, type)) or getattr(thing, "__name__", None) != last:
+    if (
+        thing is None
+        or (own != name and not isinstance(thing, type))
+        or getattr(thing, "__name__", None) != last
+    ):
         hint = "" if own == name else f"; import {module} first, or name {name} itself in trust"
         raise ModelFormatError(f"there is no type {name} in {own}{hint}")
     return thing
