@@ -60,7 +60,9 @@ if __name__ == "__main__":
     X = rng.normal(size=(400, 4))
     y = (X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=400) > 0).astype(int)
     member = as_member(GaussianNB())
-    state, committee = learn(Jackknife(member, 5), Data(X, y, classes=np.array([0, 1]), seed=1), Watch(Here()))
+    state, committee = learn(
+        Jackknife(member, 5), Data(X, y, classes=np.array([0, 1]), seed=1), Watch(Here())
+    )
     print(committee, "votes:", np.exp(committee.vote.log_weights(X)).round(3))
     accuracy = (committee.predict_dist(X).mode == y).mean()
     print("accuracy on the rows it learned from:", accuracy)

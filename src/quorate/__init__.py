@@ -34,7 +34,7 @@ _NAMES = {
         "bias_variance",
         "majority_error",
     ),
-    "quorate.store": ("save", "load", "ModelFormatError"),
+    "quorate.store": ("save", "load", "ModelFormatError", "Checkpoint"),
 }
 _MODULES = ("dist", "run", "score")
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
@@ -68,7 +68,12 @@ if TYPE_CHECKING:
         bias_variance as bias_variance,
         majority_error as majority_error,
     )
-    from quorate.store import ModelFormatError as ModelFormatError, load as load, save as save
+    from quorate.store import (
+        Checkpoint as Checkpoint,
+        ModelFormatError as ModelFormatError,
+        load as load,
+        save as save,
+    )
 
     __version__: str
 else:

@@ -189,4 +189,6 @@ def _log_ambiguity(mixture, y, sample_weight):
 def _receipt(kind, committee, members, spread, sample_weight):
     if not len(committee) or (sample_weight is not None and not np.any(sample_weight)):
         return Ambiguity(kind, np.nan, np.nan, np.nan)
-    return Ambiguity(kind, *(float(np.average(v, weights=sample_weight)) for v in (committee, members, spread)))
+    return Ambiguity(
+        kind, *(float(np.average(v, weights=sample_weight)) for v in (committee, members, spread))
+    )

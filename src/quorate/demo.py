@@ -29,7 +29,9 @@ def _diabetes(console, seed):
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=seed)
     console.print("[bold]1. A number.[/] How far has a patient's diabetes progressed after a year?")
-    console.print(f"   {len(X_train)} patients to learn from, {len(X_test)} held out, {X.shape[1]} columns.\n")
+    console.print(
+        f"   {len(X_train)} patients to learn from, {len(X_test)} held out, {X.shape[1]} columns.\n"
+    )
 
     one = q.Probabilistic(DecisionTreeRegressor(min_samples_leaf=5, random_state=seed)).fit(X_train, y_train)
     member = q.Probabilistic(DecisionTreeRegressor(min_samples_leaf=5))
@@ -38,7 +40,11 @@ def _diabetes(console, seed):
 
     table = _table("on held-out rows", "RMSE", "CRPS", "log score", "in 90% interval")
     bagged = committee.predict_dist(X_test)
-    for name, dist in {"all of y": guess, "one tree": one.predict_dist(X_test), "30 bagged trees": bagged}.items():
+    for name, dist in {
+        "all of y": guess,
+        "one tree": one.predict_dist(X_test),
+        "30 bagged trees": bagged,
+    }.items():
         scores = (q.score.rmse(dist, y_test), q.score.crps(dist, y_test), q.score.log_score(dist, y_test))
         table.add_row(name, *(f"{s:.3f}" for s in scores), f"{q.score.coverage(dist, y_test, level=0.9):.0%}")
     console.print(table)
@@ -56,15 +62,25 @@ def _tumours(console, seed):
 
     tree = DecisionTreeClassifier(min_samples_leaf=3, random_state=seed)
     bag = q.BaggingClassifier(tree, n_estimators=100, oob_score=True, random_state=seed)
-    models = {"one tree": q.Probabilistic(tree), "100 bagged trees": bag, "the same, calibrated": q.Probabilistic(bag)}
+    models = {
+        "one tree": q.Probabilistic(tree),
+        "100 bagged trees": bag,
+        "the same, calibrated": q.Probabilistic(bag),
+    }
 
     table = _table("on held-out rows", "accuracy", "Brier score", "log score", "ECE")
     for name, model in models.items():
         dist = model.fit(X_train, y_train).predict_dist(X_test)
-        scores = (q.score.accuracy(dist, y_test), q.score.brier(dist, y_test), q.score.log_score(dist, y_test))
+        scores = (
+            q.score.accuracy(dist, y_test),
+            q.score.brier(dist, y_test),
+            q.score.log_score(dist, y_test),
+        )
         table.add_row(name, *(f"{s:.3f}" for s in scores), f"{q.score.calibration_error(dist, y_test):.3f}")
     console.print(table)
-    console.print("\n   When all trees agree they leave nothing to chance, and a log score of −∞ is what that costs")
+    console.print(
+        "\n   When all trees agree they leave nothing to chance, and a log score of −∞ is what that costs"
+    )
     console.print("   when they are wrong. Calibration on rows they had not seen mends it.")
     console.print(f"   Out-of-bag accuracy, from the training rows alone: {bag.oob_score_:.3f}.")
     dist = bag.predict_dist(X_test)

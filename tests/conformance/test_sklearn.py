@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conformance.zoo import CLASSES, DEFAULTS, ESTIMATORS, title
+from conformance.zoo import CLASSES, DEFAULTS, ESTIMATORS, VARIANTS, title
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import (
     _check_name,
@@ -20,6 +20,8 @@ from sklearn.utils.estimator_checks import (
     check_transformer_get_feature_names_out,
     estimator_checks_generator,
 )
+
+import quorate.estimators
 
 
 def expected_failures(estimator):
@@ -125,3 +127,13 @@ def test_docstring_has_a_formula_and_an_example(cls):
 def test_public_methods_have_docstrings(cls):
     methods = [m for name, m in inspect.getmembers(cls, callable) if not name.startswith("_")]
     assert all(m.__doc__ for m in methods)
+
+
+# The net itself
+
+
+def test_the_net_holds_every_public_estimator():
+    public = {thing for thing in vars(quorate.estimators).values() if inspect.isclass(thing)}
+    assert public == {cls for cls in CLASSES if cls.__module__.startswith("quorate.estimators")}
+    assert {type(e) for e in DEFAULTS} == set(CLASSES)
+    assert VARIANTS.keys() <= {cls.__name__ for cls in CLASSES}

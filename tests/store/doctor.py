@@ -43,9 +43,9 @@ class Doctored:
         found = []
 
         def visit(value):
-            if isinstance(value, dict) and "__loader__" in value:
-                if all(value.get(f"__{key.strip('_')}__") == one for key, one in wanted.items()):
-                    found.append(value)
+            is_node = isinstance(value, dict) and "__loader__" in value
+            if is_node and all(value.get(f"__{key.strip('_')}__") == one for key, one in wanted.items()):
+                found.append(value)
             for inside in (
                 value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
             ):

@@ -107,7 +107,7 @@ def test_another_plan_is_refused(tmp_path):
     killed_after(2, bag(), tmp_path)
     for model, rows, y in ((bag(n_estimators=7), X, Y), (bag(), X + 1, Y), (bag(), X, Y[::-1])):
         with pytest.raises(
-            ValueError, match="belongs to another fit .*give another folder, or delete this one"
+            ValueError, match=r"belongs to another fit .*give another folder, or delete this one"
         ):
             model.set_callbacks(Checkpoint(tmp_path)).fit(rows, y)
     assert len(members(tmp_path)) == 2
@@ -171,7 +171,7 @@ def test_trust(tmp_path):
 def test_a_member_that_cannot_be_kept_says_so_at_once(tmp_path):
     model = q.BaggingRegressor(BayesianRidge(), n_estimators=3)
     model.estimator.verbose = lambda: 0
-    with pytest.raises((TypeError, ValueError), match="cannot be saved|verbose"):
+    with pytest.raises((TypeError, ValueError), match=r"cannot be saved|verbose"):
         model.set_callbacks(Checkpoint(tmp_path)).fit(X, X[:, 0])
 
 

@@ -10,8 +10,7 @@ import pytest
 from store.doctor import Doctored
 
 import quorate as q
-from quorate.store import format, strict
-from quorate.store import model as store
+from quorate.store import format, model as store, strict
 from quorate.store.trust import Trust
 
 

@@ -3,11 +3,11 @@
 import warnings
 
 import pytest
-from benchmarks import fuzz_model_file as fuzz
 
+from benchmarks import fuzz_model_file as fuzz
 from quorate.store import model as store
 
-SEEDS = range(10**6, 10**6 + 400)
+SEEDS = range(10**6, 10**6 + 300)
 
 
 @pytest.fixture(scope="module")

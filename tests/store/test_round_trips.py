@@ -168,7 +168,7 @@ def test_depth_ends_with_an_error():
 
 
 def committee():
-    members = tuple(FittedEstimator(LogisticRegression().fit(X, LABELS == c), "proba") for c in ("no", "yes"))
+    members = tuple(FittedEstimator(LogisticRegression().fit(X, c == LABELS), "proba") for c in ("no", "yes"))
     columns = OnColumns(
         FittedEstimator(LogisticRegression().fit(X[:, [0, 2]], LABELS == "no"), "proba"), np.array([0, 2])
     )

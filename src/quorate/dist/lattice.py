@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from quorate.dist.invert import best_of, open_levels, widen
-from quorate.dist.quadrature import adapt, at_places, xlogx
+from quorate.dist.quadrature import adapt, at_places, missed, xlogx
 
 TAIL = 1e-16
 SHORT = 16  # a panel of so many numbers or fewer is summed one by one
@@ -46,8 +46,9 @@ def total(f, dist, index=None):
         error = np.abs(value - np.sum(rough * values, axis=1))
         long = np.flatnonzero(b - a >= SHORT)
         if long.size:
-            mass, missed = _mass(dist[index[entries[long]]], k[long, :8], weights[long, :8], a[long], b[long])
-            error[long], magnitude[long] = np.maximum(error[long], missed), magnitude[long] + mass
+            mass, held = _mass(dist[index[entries[long]]], k[long, :8], weights[long, :8], a[long], b[long])
+            error[long] = np.maximum(error[long], missed(mass, held))
+            magnitude[long] += mass
         return value, error, magnitude
 
     with np.errstate(all="ignore"):
@@ -55,12 +56,11 @@ def total(f, dist, index=None):
 
 
 def _mass(dist, k, weights, a, b):
-    """The pmf added up over panels, and how far that is from what the cdf says: no spike can hide between places."""
+    """The pmf added up over panels, and what the cdf says of it: no spike can hide between places."""
     mass = np.sum(weights * np.exp(dist.log_prob(k)), axis=1)
     ends = np.stack([a - 1, b], axis=1)
     below, above = dist.cdf(ends), dist.sf(ends)
-    held = np.where(below[:, 0] < 0.5, below[:, 1] - below[:, 0], above[:, 0] - above[:, 1])
-    return mass, np.abs(mass - held)
+    return mass, np.where(below[:, 0] < 0.5, below[:, 1] - below[:, 0], above[:, 0] - above[:, 1])
 
 
 def _panels(dist, lo, hi, index):

@@ -65,7 +65,11 @@ class _Bagging(MetaEstimatorMixin, OfCommittee):
                 "oob_score=True needs rows that members did not see, and this sampling leaves none out; "
                 "use bootstrap=True, or bootstrap=False with max_samples below 1.0"
             )
-        given = {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
+        given = {
+            "X": X,
+            "y": y,
+            "metadata": None if sample_weight is None else {"sample_weight": sample_weight},
+        }
         state, committee, self.interrupted_ = self._learn(scheme, data, self._earlier(again, data), given)
         return self._keep(state, committee)
 

@@ -79,7 +79,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     def _learn(self, scheme, data, earlier=None, given=None):
         """Run the loop under watch: (state, committee, whether it ended early); callbacks see what was `given`."""
-        context = self._init_callback_context(max_subtasks=scheme.expected(earlier), sequential_subtasks=False)
+        context = self._init_callback_context(
+            max_subtasks=scheme.expected(earlier), sequential_subtasks=False
+        )
         callbacks = getattr(self, "_skl_callbacks", ())
         keeper = next((c for c in callbacks if hasattr(c, "recall")), None)
         if keeper is not None:

@@ -336,7 +336,9 @@ def _one_hot(estimator):
         groups = getattr(estimator, "_default_to_infrequent_mappings", None) or [None] * len(categories)
         sizes = [len(c) if g is None else int(g.max()) + 1 for c, g in zip(categories, groups, strict=True)]
         for known, group, size in zip(categories, groups, sizes, strict=True):
-            good = group is None or (len(group) == len(known) and group.dtype.kind == "i" and group.min() >= 0)
+            good = group is None or (
+                len(group) == len(known) and group.dtype.kind == "i" and group.min() >= 0
+            )
             require(good and size <= len(known), "a OneHotEncoder has groups that are none")
         if dropped is not None:
             inside = all(d is None or 0 <= d < size for d, size in zip(dropped, sizes, strict=True))
@@ -444,7 +446,10 @@ def examine(thing):
         shadows = hasattr(type(thing), name) and (theirs or callable(getattr(type(thing), name)))
         require(not shadows, f"an attribute of a {type(thing).__name__} stands in for its {name}")
     jobs = own.get("n_jobs")
-    require(jobs is None or (isinstance(jobs, Integral) and abs(jobs) <= MAX_JOBS), f"n_jobs={jobs} is out of range")
+    require(
+        jobs is None or (isinstance(jobs, Integral) and abs(int(jobs)) <= MAX_JOBS),
+        f"n_jobs={jobs} is out of range",
+    )
     for base in type(thing).__mro__:
         if name_of(base) in AFTER:
             AFTER[name_of(base)](thing)

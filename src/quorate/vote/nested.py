@@ -16,6 +16,8 @@ class Nested(Vote):
 
     def log_weights(self, X):
         outer = self.outer.log_weights(X)
-        columns = [outer[:, m : m + 1] + (0.0 if v is None else v.log_weights(X)) for m, v in enumerate(self.inner)]
+        columns = [
+            outer[:, m : m + 1] + (0.0 if v is None else v.log_weights(X)) for m, v in enumerate(self.inner)
+        ]
         rows = max(len(c) for c in columns)
         return np.concatenate([np.broadcast_to(c, (rows, c.shape[1])) for c in columns], axis=1)
