@@ -5,12 +5,14 @@ import warnings
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.datasets import load_diabetes, load_iris, make_classification
 from sklearn.dummy import DummyRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron, Ridge, RidgeClassifier
 from sklearn.model_selection import (
+    GridSearchCV,
     GroupKFold,
     KFold,
     LeaveOneOut,
@@ -311,6 +313,66 @@ def test_folds_of_every_kind(cv, spread):
     labels = np.digitize(y, [-1, 1])
     classifier = q.Probabilistic(GaussianNB(), cv=cv).fit(X, labels)
     assert classifier.log_score(X, labels) > -np.log(3)
+
+
+def patients(n_groups, size, seed):
+    """Rows of a group are alike: they share x, but for a little, and what y has beside it."""
+    rng = np.random.default_rng(seed)
+    groups = rng.permutation(np.repeat(np.arange(n_groups), size))
+    own_x, own_y = rng.normal(size=n_groups), 3 * rng.normal(size=n_groups)
+    X = own_x[groups, None] + 1e-6 * rng.normal(size=(len(groups), 1))
+    return X, own_x[groups] + own_y[groups] + 0.1 * rng.normal(size=len(groups)), groups
+
+
+def test_a_group_shares_a_fold():
+    """A nearest neighbour would find another row of the same patient, were it left in."""
+    X, y, groups = patients(40, 5, 0)
+    new_X, new_y, _ = patients(200, 1, 1)
+    honest = q.Probabilistic(KNeighborsRegressor(3)).fit(X, y, groups=groups)
+    vain = q.Probabilistic(KNeighborsRegressor(3)).fit(X, y)
+    assert q.score.coverage(vain.predict_dist(new_X), new_y, level=0.8) < 0.3
+    assert 0.7 < q.score.coverage(honest.predict_dist(new_X), new_y, level=0.8) < 0.9
+
+
+def test_groups_are_what_they_hold():
+    """Neither the labels nor the order of rows matter, and rows of no weight are not there."""
+    X, y, groups = patients(12, 4, 0)
+    labels, order = np.array(list("lkjihgfedcba"))[groups], np.random.default_rng(0).permutation(len(y))
+    model = q.Probabilistic().fit(X, y, groups=groups)
+    other = q.Probabilistic().fit(X[order], y[order], groups=labels[order].tolist())
+    np.testing.assert_allclose(np.sort(model.member_.residuals), np.sort(other.member_.residuals), rtol=1e-12)
+    w = (groups != 3).astype(float)
+    weighted, removed = (
+        q.Probabilistic().fit(X, y, w, groups=groups),
+        q.Probabilistic().fit(X[w > 0], y[w > 0], groups=groups[w > 0]),
+    )
+    np.testing.assert_array_equal(weighted.member_.residuals, removed.member_.residuals)
+
+
+def test_groups_go_to_splitters_and_come_by_metadata_routing():
+    X, y, groups = patients(12, 4, 0)
+    splits = list(GroupKFold(3).split(X, y, groups))
+    by_splitter = q.Probabilistic(cv=GroupKFold(3)).fit(X, y, groups=groups)
+    by_list = q.Probabilistic(cv=splits).fit(X, y)
+    np.testing.assert_array_equal(by_splitter.member_.residuals, by_list.member_.residuals)
+    with config_context(enable_metadata_routing=True):
+        asks = q.Probabilistic(cv=GroupKFold(3)).set_fit_request(groups=True)
+        search = GridSearchCV(asks, {"spread": ["constant"]}, cv=GroupKFold(2)).fit(X, y, groups=groups)
+    np.testing.assert_array_equal(search.best_estimator_.member_.residuals, by_splitter.member_.residuals)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (np.zeros(60), "groups has one label only"),
+        (np.zeros(59), r"one label for each of the 60 rows of X, got shape \(59,\)"),
+        (np.where(np.arange(60) == 7, np.nan, 1.0), "no label for row 7"),
+        (np.array(["a"] * 30 + [1] * 30, dtype=object), "groups mixes labels of different types"),
+    ],
+)
+def test_groups_that_are_none(groups, message):
+    with pytest.raises(ValueError, match=message):
+        q.Probabilistic().fit(*simulated(60, 0), groups=groups)
 
 
 def test_residuals_are_those_of_the_splits():

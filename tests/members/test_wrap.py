@@ -235,14 +235,21 @@ def test_the_only_class_is_learned_by_those_who_refuse_it():
     np.testing.assert_array_equal(constant.predict_proba(X), np.ones((6, 1)))
 
 
-def test_a_standard_deviation_of_nothing_is_next_to_nothing():
-    class Sure(RegressorMixin, BaseEstimator):
-        def fit(self, X, y):
-            return self
+class Sure(RegressorMixin, BaseEstimator):
+    """A regressor that is sure of its answer."""
 
-        def predict(self, X, return_std=False):
-            return np.zeros(len(X)), np.zeros(len(X))
+    def fit(self, X, y):
+        return self
 
-    dist = as_member(Sure()).fit(np.ones((3, 1)), np.ones(3)).predict_dist(np.ones((3, 1)))
+    def predict(self, X, return_std=False):
+        return np.zeros(len(X)), np.zeros(len(X))
+
+
+@pytest.mark.parametrize(("y", "narrowest"), [([1.0, 1.0, 1.0], 0.0), ([5.0, 2.0, 2.5], 0.5 / np.sqrt(12))])
+def test_no_density_is_narrower_than_the_grid_of_y(y, narrowest):
+    """A spike on the values that y may have would win any log score."""
+    dist = as_member(Sure()).fit(np.ones((3, 1)), np.array(y)).predict_dist(np.ones((3, 1)))
+    np.testing.assert_allclose(dist.std, narrowest, atol=1e-300)
     assert np.all(dist.std > 0)
-    assert isinstance(as_member(Sure()), FromEstimator)
+    wide = as_member(BayesianRidge()).fit(np.arange(3.0)[:, None], np.array(y))
+    assert np.all(wide.predict_dist(np.ones((3, 1))).std >= narrowest)

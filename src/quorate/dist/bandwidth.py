@@ -36,9 +36,7 @@ def bandwidths(atoms, weights, indptr, floor=None):
     a thousandth of its value, or 1.
     """
     n, owner = len(indptr) - 1, np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    if floor is None:
-        gaps = np.diff(np.unique(atoms))
-        floor = gaps.min() if gaps.size else 0.0
+    floor = smallest_gap(atoms) if floor is None else floor
     total, spread = _spread(atoms, weights, indptr, owner)
     known = spread > 0
     unit = np.where(known, spread, 1.0)
@@ -54,6 +52,12 @@ def bandwidths(atoms, weights, indptr, floor=None):
     elif floor > 0:
         alone = np.full(n, float(floor))
     return np.where(known, best, np.where(alone > 0, alone, 1.0))
+
+
+def smallest_gap(values):
+    """δ, the smallest gap between distinct values; 0 where there is but one."""
+    gaps = np.diff(np.unique(values))
+    return float(gaps.min()) if gaps.size else 0.0
 
 
 def _spread(atoms, weights, indptr, owner):

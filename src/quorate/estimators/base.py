@@ -63,11 +63,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         blocks = [X[s : s + BLOCK] for s in range(0, X.shape[0], BLOCK)]
         return np.concatenate([speak(self._predict_dist(block)) for block in blocks])
 
-    def _data(self, X, y, sample_weight, seed):
+    def _data(self, X, y, sample_weight, seed, groups=None):
         """The checked Data of a fit; rows of weight 0 are left out, since they say nothing."""
         X = self._checked(X, reset=True)
         classes, y = self._learn_truth(X, y)
-        w, rows = check.weights(sample_weight, X), None
+        w, rows, groups = check.weights(sample_weight, X), None, check.groups(groups, X)
         if w is not None and np.any(w == 0):
             rows = np.flatnonzero(w)
             X, y, w = X[rows], y[rows], w[rows]
@@ -75,7 +75,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 kept, y = np.unique(y, return_inverse=True)
                 classes = classes[kept]
                 self.classes_ = classes
-        return Data(X, y, w, classes, seed, rows)
+            if groups is not None:
+                groups = np.unique(groups[rows], return_inverse=True)[1]
+        return Data(X, y, w, classes, seed, rows, groups)
 
     def _learn(self, scheme, data, earlier=None, given=None):
         """Run the loop under watch: (state, committee, whether it ended early); callbacks see what was `given`."""
@@ -111,7 +113,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             if name.split("__")[-1] not in ("n_jobs", "random_state"):
                 said = type(value).__name__ if hasattr(value, "get_params") else repr(value)
                 digest.update(f"{name}={said};".encode())
-        for values in (data.X, data.y, data.weight, data.classes):
+        for values in (data.X, data.y, data.weight, data.classes, data.groups):
             digest.update(pickle.dumps(values, protocol=5))
         return digest.hexdigest()
 

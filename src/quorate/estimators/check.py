@@ -282,7 +282,27 @@ def _bad_answer(y, numeric):
     return ""
 
 
-# weights
+# groups and weights
+
+
+def groups(given, X):
+    """The codes 0, 1, … of a label for each row, or None."""
+    if given is None:
+        return None
+    labels = np.asarray(_from_series(given, "groups"))
+    if labels.ndim != 1 or len(labels) != X.shape[0]:
+        raise ValueError(
+            f"groups must be one label for each of the {X.shape[0]} rows of X, got shape {labels.shape}"
+        )
+    missing = [i for i, label in enumerate(labels.tolist()) if label is None or label != label]
+    if missing:
+        raise ValueError(f"groups has no label for row {missing[0]}; give it one of its own, or drop the row")
+    try:
+        return np.unique(labels, return_inverse=True)[1]
+    except TypeError as error:
+        raise ValueError(
+            f"groups mixes labels of different types ({error}); make all of them text"
+        ) from error
 
 
 def weights(sample_weight, X):

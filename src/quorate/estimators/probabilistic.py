@@ -102,10 +102,14 @@ class Probabilistic(MetaEstimatorMixin, Estimator):
     @_fit_context(prefer_skip_nested_validation=False)
     @or_as_before
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
-        """Fit the estimator on all rows, and on all but each fold."""
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Fit the estimator on all rows, and on all but each fold.
+
+        Rows of one of the `groups` (the measurements of a patient, the houses of a street) share a fold, so that what is
+        said of a row is learned from other groups only. A splitter as `cv` is given the groups, too.
+        """
         member = Point(predictor(self._estimator()))
-        data = self._data(X, y, sample_weight, root_seed(self.random_state))
+        data = self._data(X, y, sample_weight, root_seed(self.random_state), groups)
         scheme = CrossFit(member, self._folds(data, _num_samples(X)))
         state, _, self.interrupted_ = self._learn(scheme, data)
         with one_thread():
@@ -123,10 +127,14 @@ class Probabilistic(MetaEstimatorMixin, Estimator):
                 f"Probabilistic needs rows that its estimator has not seen, but there is 1 sample, and copies of it "
                 f"(n_samples={len(data)}); give at least 2 different rows"
             )
+        if data.groups is not None and data.groups.max() == 0:
+            raise ValueError(
+                "groups has one label only, so no group could be held out; give at least 2, or None"
+            )
         cv = 5 if self.cv is None else self.cv
         if isinstance(cv, Integral):
             return int(cv)
-        splits = cv.split(data.X, data.y) if hasattr(cv, "split") else _listed(cv, data, n_given)
+        splits = cv.split(data.X, data.y, data.groups) if hasattr(cv, "split") else _listed(cv, data, n_given)
         splits = tuple(split for split in splits if len(split[0]) and len(split[1]))
         if not splits:
             raise ValueError("cv leaves no rows to learn from, or none to speak of; give other splits")

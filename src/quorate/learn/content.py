@@ -33,11 +33,13 @@ def hashes(X, y):
     return _mix(h)
 
 
-def folds(X, y, n_folds, classes=None):
-    """The fold (0 … n_folds−1) of each row; within each class where there are classes.
+def folds(X, y, n_folds, classes=None, groups=None):
+    """The fold (0 … n_folds−1) of each row; within each class where there are classes, whole groups where there are.
 
     A class with one distinct row is never held out: nobody could have learned it.
     """
+    if groups is not None:
+        return _of_groups(hashes(X, y), groups, n_folds)
     unique, first, inverse = np.unique(hashes(X, y), return_index=True, return_inverse=True)
     if classes is None:
         return (np.arange(len(unique)) % n_folds)[inverse]
@@ -48,6 +50,15 @@ def folds(X, y, n_folds, classes=None):
         fold[mine] = (start + np.arange(len(mine))) % n_folds if len(mine) > 1 else NEVER
         start += len(mine)
     return fold[inverse]
+
+
+def _of_groups(h, groups, n_folds):
+    """Groups take turns, in the order of the least hash of their rows."""
+    least = np.full(groups.max() + 1, np.iinfo(np.uint64).max)
+    np.minimum.at(least, groups, h)
+    fold = np.empty(len(least), dtype=int)
+    fold[np.argsort(least, kind="stable")] = np.arange(len(least)) % n_folds
+    return fold[groups]
 
 
 class Slots:

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import ExtraTreesRegressor
 
 from quorate.dist import Categorical, Empirical
-from quorate.dist.bandwidth import kernel_bandwidth
+from quorate.dist.bandwidth import kernel_bandwidth, smallest_gap
 from quorate.learn.content import folds
 from quorate.learn.loop import Data, Job, Scheme
 from quorate.members import Fitted, Member
@@ -65,7 +65,7 @@ class CrossFit(Scheme):
     def _splits(self, data):
         if not isinstance(self.cv, int):
             return self.cv
-        fold = folds(data.X, data.y, self.cv, data.classes)
+        fold = folds(data.X, data.y, self.cv, data.classes, data.groups)
         return [
             (np.flatnonzero(fold != k), np.flatnonzero(fold == k))
             for k in range(self.cv)
@@ -126,8 +126,7 @@ def residuals(state, spread, seed_rng):
     rows, predicted = CrossFit.unseen(state, said)
     weight = np.ones(len(rows)) if data.weight is None else data.weight[rows]
     r = data.y[rows] - predicted
-    gaps = np.diff(np.unique(data.y))
-    gap = gaps.min() if gaps.size else 1.0
+    gap = smallest_gap(data.y) or 1.0
     sizes, size, smallest = None, np.ones(len(rows)), 1.0
     if spread == "scaled":
         sizes, size, smallest = _sizes(state, rows, np.abs(r), weight, gap, seed_rng)

@@ -48,7 +48,8 @@ def settled(values):
 class Data:
     """What is learned from: rows X, answers y (numbers, or codes of `classes`), weights, and the root of randomness.
 
-    `rows` are the places of the rows in what was given, where some were left out because they weigh nothing.
+    `rows` are the places of the rows in what was given, where some were left out because they weigh nothing. `groups`
+    are codes 0, 1, … of rows that belong together, such as the measurements of one patient.
     """
 
     X: np.ndarray
@@ -57,9 +58,10 @@ class Data:
     classes: Any = None
     seed: int = 0
     rows: np.ndarray | None = None
+    groups: np.ndarray | None = None
 
     def __post_init__(self):
-        for name in ("X", "y", "weight"):
+        for name in ("X", "y", "weight", "groups"):
             object.__setattr__(self, name, settled(getattr(self, name)))
 
     def __setstate__(self, state):

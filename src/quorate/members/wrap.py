@@ -1,7 +1,9 @@
 """Any scikit-learn estimator that gives probabilities is a member; the others are told how to become one.
 
 An estimator gives a distribution in one of three ways: quorate's own by `predict_dist`, a classifier by
-`predict_proba`, and some regressors (Gaussian processes, Bayesian ridge) by `predict(X, return_std=True)`.
+`predict_proba`, and some regressors (Gaussian processes, Bayesian ridge) by `predict(X, return_std=True)`. A Normal that
+is narrower than the grid on which y is written would win any log score with a spike on a value that comes often, so
+none is: its σ is at least δ/√12, δ the smallest gap between values of y.
 """
 
 import inspect
@@ -13,8 +15,10 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
 from quorate.dist import Categorical, Normal
+from quorate.dist.bandwidth import smallest_gap
 from quorate.members.base import Fitted, Member
 
+TINY = float(np.finfo(float).tiny)
 MOST = 10_000_000  # rows that weights may stand for, or a hundred times the rows there are
 
 
@@ -76,8 +80,9 @@ class FromEstimator(Member):
         if self.voice == "proba":
             fitted = taught(self.estimator, X, y, sample_weight, rng)
             return FittedEstimator(_of_codes(fitted, y), self.voice)
-        fitted = seeded(clone(self.estimator), rng)
-        return FittedEstimator(fit_weighted(fitted, X, y, sample_weight), self.voice)
+        fitted = fit_weighted(seeded(clone(self.estimator), rng), X, y, sample_weight)
+        grid = smallest_gap(y) if self.voice == "std" else 0.0
+        return FittedEstimator(fitted, self.voice, max(grid / np.sqrt(12), TINY))
 
 
 @dataclass(frozen=True)
@@ -86,13 +91,14 @@ class FittedEstimator(Fitted):
 
     estimator: BaseEstimator
     voice: str
+    narrowest: float = TINY  # the least standard deviation of a "std"
 
     def predict_dist(self, X):
         if self.voice == "dist":
             return self.estimator.predict_dist(X)
         if self.voice == "std":
             mean, std = self.estimator.predict(X, return_std=True)
-            return Normal(mean, np.maximum(std, np.finfo(float).tiny))
+            return Normal(mean, np.maximum(std, self.narrowest))
         return Categorical(self.estimator.predict_proba(X), self.estimator.classes_)
 
 

@@ -112,7 +112,7 @@ def _calibrated(member):
     codes_below(getattr(member.estimator, "classes_", np.empty(0)), n, "the calibrated estimator")
 
 
-put(FittedEstimator, estimator=estimates, voice=text("dist", "proba", "std"))
+put(FittedEstimator, estimator=estimates, voice=text("dist", "proba", "std"), narrowest=number(0))
 put(OnColumns, member=speaks, columns=array("iu", 1, least=1, low=0, high=MAX_FEATURES))
 put(
     Residuals,
