@@ -26,7 +26,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import quorate as q
 from quorate.dist import Normal
-from quorate.members import Fitted, FromEstimator, Member, as_member
+from quorate.members import Fitted, Member, as_member
 
 
 def table(seed=0, n=60):
