@@ -5,9 +5,11 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import KMeans
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import IsolationForest, RandomForestClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import (
     ARDRegression,
     BayesianRidge,
@@ -20,7 +22,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -51,7 +53,6 @@ REGRESSORS = [
     GaussianProcessRegressor(alpha=0.1),
     make_pipeline(StandardScaler(), BayesianRidge()),
     make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), GaussianProcessRegressor(alpha=0.1))),
-    FrozenEstimator(BayesianRidge().fit(table()[0], table()[1])),
     q.Probabilistic(KNeighborsRegressor()),
     q.BaggingRegressor(n_estimators=2),
 ]
@@ -142,10 +143,21 @@ def test_a_committee_of_one_kind_wants_members_of_that_kind():
 
 def test_a_classifier_that_was_fitted_before_does_not_learn_our_codes():
     X, _, y = table()
+    codes = np.unique(y, return_inverse=True)[1]
     with pytest.raises(
         ValueError, match=r"answers with \['ash', 'birch', 'cedar'\].*an estimator that can be fitted"
     ):
-        q.BaggingClassifier(FrozenEstimator(GaussianNB().fit(X, y))).fit(X, y)
+        as_member(FrozenEstimator(GaussianNB().fit(X, y))).fit(X, codes)
+
+
+@pytest.mark.parametrize("wrap", [lambda e: e, lambda e: make_pipeline(StandardScaler(), e)])
+def test_what_is_frozen_learns_nothing_from_samples(wrap):
+    """It would be right on every row it was fitted on, out of bag as well."""
+    X, numbers, y = table()
+    with pytest.raises(TypeError, match="a FrozenEstimator learns nothing from the samples"):
+        q.BaggingClassifier(wrap(FrozenEstimator(GaussianNB().fit(X, y)))).fit(X, y)
+    with pytest.raises(TypeError, match="give the estimator inside it"):
+        q.BaggingRegressor(wrap(FrozenEstimator(BayesianRidge().fit(X, numbers)))).fit(X, numbers)
 
 
 def test_a_member_that_is_not_of_scikit_learn():
@@ -194,8 +206,42 @@ class Weighed(Recorder):
 
 def test_weights_are_handed_over():
     X, y, w = np.arange(4.0)[:, None], np.array([0, 1, 0, 1]), np.array([0.5, 2.0, 0.0, 1.0])
-    np.testing.assert_array_equal(as_member(Weighed()).fit(X, y, w).estimator.weight_, w)
+    fitted = as_member(Weighed()).fit(X, y, w).estimator
+    np.testing.assert_array_equal(fitted.weight_, [0.5, 2.0, 1.0])
+    np.testing.assert_array_equal(fitted.rows_, [0, 1, 3])  # rows of no weight are not even shown
     assert as_member(Weighed()).fit(X, y).estimator.weight_ is None
+
+
+def test_weights_go_to_the_last_step_where_rows_can_not_be_repeated():
+    X, y = np.arange(4.0)[:, None], np.array([0, 1, 0, 1])
+    with pytest.raises(ValueError, match="takes no sample_weight"):
+        as_member(make_pipeline(StandardScaler(), Recorder())).fit(X, y, np.array([0.5, 2.0, 0.0, 1.0]))
+    pipe = as_member(make_pipeline(StandardScaler(), make_pipeline(Weighed())))
+    fitted = pipe.fit(X, y, np.array([0.5, 2.0, 0.0, 1.0])).estimator
+    np.testing.assert_array_equal(fitted[-1][-1].weight_, [0.5, 2.0, 1.0])
+    assert fitted[0].n_samples_seen_ == 3
+    assert q.BaggingClassifier(
+        make_pipeline(StandardScaler(), LogisticRegression()), bootstrap="bayesian"
+    ).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        make_pipeline(SimpleImputer(), SVC()),
+        make_pipeline(None, SimpleImputer(), SVC()),
+        GridSearchCV(make_pipeline(SimpleImputer(), SVC()), {"svc__C": [1.0]}, cv=2),
+        make_pipeline(ColumnTransformer([("impute", SimpleImputer(), slice(0, 3))]), SVC()),
+    ],
+    ids=name,
+)
+def test_missing_values_reach_those_who_take_them(estimator):
+    X, _, y = table()
+    X[0, 0] = np.nan
+    assert q.Probabilistic(estimator).fit(X, y).score(X, y) > 0.7
+    assert q.BaggingClassifier(q.Probabilistic(estimator), 2).fit(X, y).predict_proba(X).shape == (len(y), 3)
+    with pytest.raises(ValueError, match="column 0, row 0"):
+        q.Probabilistic(make_pipeline(StandardScaler(), Normalizer(), SVC())[1:]).fit(X, y)
 
 
 def test_whole_weights_repeat_rows_where_they_can_not_be_handed_over():
@@ -227,7 +273,7 @@ def test_the_only_class_is_learned_by_those_who_refuse_it():
     """Most linear classifiers want two classes, and a bootstrap may hold one."""
     X, y = np.arange(6.0)[:, None], np.array([0, 0, 0, 0, 0, 1])
     fitted = as_member(LogisticRegression()).fit(X, y, np.array([1.0, 2, 1, 1, 1, 0]))
-    np.testing.assert_array_equal(fitted.predict_dist(X).probs, [[1.0, 0.0]] * 6)
+    np.testing.assert_array_equal(fitted.predict_dist(X).recode(np.arange(2)).probs, [[1.0, 0.0]] * 6)
     model = q.BaggingClassifier(LogisticRegression(), n_estimators=20, random_state=0).fit(X, y)
     assert {type(e).__name__ for e in model.estimators_} == {"LogisticRegression", "DummyClassifier"}
     assert model.predict_proba(X).shape == (6, 2)

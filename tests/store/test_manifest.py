@@ -67,7 +67,7 @@ REWRITES = [
     ("bag", (*COMMITTEE, "members"), [], "members should be a tuple"),
     ("bag", (*FITTED, "n_features_in_"), {"dict": []}, "a dict should hold an object"),
     # numbers
-    ("bag", (*FITTED, "n_features_in_"), 4, "asks|expects|_width"),
+    ("bag", (*FITTED, "n_features_in_"), 1, "asks|expects"),
     ("bag", (*FITTED, "n_features_in_"), -3, "n_features_in_ should be a whole number from 1"),
     ("bag", (*FITTED, "n_features_in_"), True, "n_features_in_ should be a whole number"),
     ("bag", (*FITTED, "n_features_in_"), 2**70, "n_features_in_ should be a whole number"),

@@ -11,18 +11,25 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, _fit_context, is_classifier
 from sklearn.callback import with_callbacks
+from sklearn.frozen import FrozenEstimator
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import validate_data
 
 from quorate.committee import ambiguity
 from quorate.estimators.base import Classifier, OfCommittee, Regressor, or_as_before, root_seed
 from quorate.estimators.probabilistic import Probabilistic
 from quorate.learn import Bootstrap, Resample, Subsample
 from quorate.learn.resample import BayesianBootstrap, out_of_bag
-from quorate.members import FromEstimator, as_member
-from quorate.members.wrap import is_estimator
+from quorate.members import Member, as_member
+from quorate.members.wrap import is_estimator, last_step, predictor, takes_missing
 from quorate.vote.rules import answer
+
+OTHER_DATA = (
+    "a warm start adds members to those that are there, so it needs the same classes and columns; "
+    "use warm_start=False for other data"
+)
 
 
 class _Bagging(MetaEstimatorMixin, OfCommittee):
@@ -57,10 +64,12 @@ class _Bagging(MetaEstimatorMixin, OfCommittee):
         """
         member = self._voter()
         again = self.warm_start and hasattr(self, "committee_")
+        if again:
+            self._same_columns(X)
         seed = self._seed if again else root_seed(self.random_state)
         data = self._data(X, y, sample_weight, seed)
         scheme = self._scheme(member, data)
-        if self.oob_score and not scheme.draw.leaves_out:
+        if self.oob_score and not scheme.draw.leaves_out(data):
             raise ValueError(
                 "oob_score=True needs rows that members did not see, and this sampling leaves none out; "
                 "use bootstrap=True, or bootstrap=False with max_samples below 1.0"
@@ -78,11 +87,18 @@ class _Bagging(MetaEstimatorMixin, OfCommittee):
 
     def _voter(self):
         """The member to teach, which must be of the committee's kind."""
-        member, name = as_member(self._member()), type(self._member()).__name__
-        if isinstance(member, FromEstimator) and is_classifier(member.estimator) != is_classifier(self):
+        member, name = self._member(), type(self._member()).__name__
+        if isinstance(member, Member):
+            return member
+        if is_classifier(predictor(member)) != is_classifier(self):
             kind, other = ("classifier", "Regressor") if is_classifier(self) else ("regressor", "Classifier")
             raise TypeError(f"{type(self).__name__} needs a {kind}, and {name} is none; use Bagging{other}")
-        return member
+        if isinstance(last_step(member), FrozenEstimator):
+            raise TypeError(
+                f"a FrozenEstimator learns nothing from the samples that {type(self).__name__} draws, so its members "
+                f"would all be the same, and out-of-bag rows none it had not seen; give the estimator inside it"
+            )
+        return as_member(member)
 
     def _scheme(self, member, data):
         n_rows, width = len(data.slots), data.X.shape[1]
@@ -107,14 +123,27 @@ class _Bagging(MetaEstimatorMixin, OfCommittee):
         columns = None if n == width and not self.bootstrap_features else n
         return Resample(member, self.n_estimators, draw, columns, self.bootstrap_features)
 
+    def _same_columns(self, X):
+        """The members that are there were taught certain columns, in their order."""
+        try:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        except TypeError:
+            return  # no table at all: that is said where tables are checked
+        except ValueError as error:
+            raise ValueError(f"{OTHER_DATA}. {error}") from error
+
     def _earlier(self, again, data):
         """The state that a warm start continues, or None."""
         if not again:
             return None
-        if not np.array_equal(self.committee_.classes, data.classes) or self._width != data.X.shape[1]:
+        if not np.array_equal(self.committee_.classes, data.classes):
             raise ValueError(
-                "a warm start adds members to those that are there, so it needs the same classes and columns; "
-                "use warm_start=False for other data"
+                f"{OTHER_DATA}. They learned the classes {self.committee_.classes}; these are {data.classes}"
+            )
+        if self.oob_score and self._learned != data.digest:
+            raise ValueError(
+                "oob_score=True needs to know which rows each member has seen, and those that are there learned from "
+                "other rows (or weights); use warm_start=False, or oob_score=False"
             )
         if len(self._state.seats) > self.n_estimators:
             raise ValueError(
@@ -129,9 +158,11 @@ class _Bagging(MetaEstimatorMixin, OfCommittee):
 
     def _keep(self, state, committee):
         self.committee_ = replace(committee, rule=getattr(self, "rule", "mixture"))
-        self._seed, self._width = state.data.seed, state.data.X.shape[1]
+        self._seed, self._learned = state.data.seed, state.data.digest
         self._state = replace(state, data=None)
         self.receipts_ = {}
+        for earlier in ("oob_rows_", "oob_dist_", "oob_score_"):
+            vars(self).pop(earlier, None)
         if self.oob_score:
             self._out_of_bag(state)
         return self
@@ -161,7 +192,7 @@ class _Bagging(MetaEstimatorMixin, OfCommittee):
         tags = super().__sklearn_tags__()
         if is_estimator(self._member()):
             inner = get_tags(self._member())
-            tags.input_tags.allow_nan = inner.input_tags.allow_nan
+            tags.input_tags.allow_nan = takes_missing(self._member())
             tags.input_tags.sparse = inner.input_tags.sparse
         return tags
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from quorate.estimators.base import Classifier, Estimator, Regressor, or_as_before, root_seed
 from quorate.learn.crossfit import CrossFit, Point, calibrated, residuals
-from quorate.members.wrap import is_estimator, predictor
+from quorate.members.wrap import is_estimator, predictor, takes_missing
 from quorate.run import one_thread
 
 SIZES = 1  # what the seed is drawn for, beside the estimators themselves
@@ -41,7 +41,7 @@ class Probabilistic(MetaEstimatorMixin, Estimator):
     Parameters
     ----------
     estimator : scikit-learn classifier or regressor, default=LinearRegression()
-        What predicts.
+        What predicts. A `FrozenEstimator` is calibrated as it is, so give rows that it was not fitted on.
     cv : int, splitter or list of (train, test), default=5
         A number makes folds that depend on what the rows say, so that equal rows share a fold.
     spread : {"constant", "scaled"}, default="constant"
@@ -85,7 +85,7 @@ class Probabilistic(MetaEstimatorMixin, Estimator):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
+        "estimator": [HasMethods("fit"), None],
         "cv": ["cv_object"],
         "spread": [StrOptions({"constant", "scaled"})],
         "n_jobs": [Integral, None],
@@ -105,8 +105,8 @@ class Probabilistic(MetaEstimatorMixin, Estimator):
     def fit(self, X, y, sample_weight=None, groups=None):
         """Fit the estimator on all rows, and on all but each fold.
 
-        Rows of one of the `groups` (the measurements of a patient, the houses of a street) share a fold, so that what is
-        said of a row is learned from other groups only. A splitter as `cv` is given the groups, too.
+        Rows of one of the `groups` (the measurements of a patient, the houses of a street) share a fold, so that what
+        is said of a row is learned from other groups only. A splitter as `cv` is given the groups, too.
         """
         member = Point(predictor(self._estimator()))
         data = self._data(X, y, sample_weight, root_seed(self.random_state), groups)
@@ -180,7 +180,7 @@ class Probabilistic(MetaEstimatorMixin, Estimator):
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_label = False
         tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.allow_nan = takes_missing(self._estimator())
         return tags
 
 

@@ -13,6 +13,7 @@ the committee is the same wherever they run. What must not disturb the idea (tim
 in `run`.
 """
 
+import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -95,6 +96,23 @@ class Data:
     @cached_property
     def _hashes(self):
         return hashes(self.X, self.y)
+
+    @cached_property
+    def _twins(self):
+        return np.unique(self._hashes, return_inverse=True)[1]
+
+    def shown(self, weights):
+        """Whether a member taught with these weights has seen each row, or a copy of it."""
+        return np.bincount(self._twins, weights)[self._twins] > 0
+
+    @property
+    def digest(self):
+        """What tells these rows and weights from others, in whatever order they come."""
+        order = np.argsort(self._hashes, kind="stable")
+        told = hashlib.sha256(self._hashes[order].tobytes())
+        for values in (self.weight, self.groups):
+            told.update(b"" if values is None else values[order].tobytes())
+        return told.hexdigest()
 
     def rng(self, *key):
         """The Generator of a key."""

@@ -24,7 +24,10 @@ class Bootstrap:
 
     size: float | int = 1.0
     stratified: bool = False
-    leaves_out = True
+
+    def leaves_out(self, data):
+        """Whether rows may be left out."""
+        return True
 
     def __call__(self, data, rng):
         return _drawn(self, data, lambda slots, n, out: slots.with_replacement(n, rng, out))
@@ -37,10 +40,10 @@ class Subsample:
     size: float | int = 1.0
     stratified: bool = False
 
-    @property
-    def leaves_out(self):
+    def leaves_out(self, data):
         """Whether some rows are left out."""
-        return not (isinstance(self.size, float) and self.size == 1.0)
+        parts = data.class_slots if self.stratified else [data.slots]
+        return any(_number(_share(self, data), len(slots)) < len(slots) for slots in parts)
 
     def __call__(self, data, rng):
         return _drawn(self, data, lambda slots, n, out: slots.without_replacement(n, rng, out))
@@ -50,7 +53,9 @@ class Subsample:
 class BayesianBootstrap:
     """Every row keeps a random weight r_i ~ Gamma(w_i, 1): a Dirichlet before it is normalised (Rubin, 1981)."""
 
-    leaves_out = False
+    def leaves_out(self, data):
+        """Nobody is left out."""
+        return False
 
     def __call__(self, data, rng):
         out = np.zeros(len(data))
@@ -74,10 +79,14 @@ def _drawn_once(draw, data, n, pick):
     if not draw.stratified:
         pick(data.slots, n, out)
         return out
-    share = draw.size if isinstance(draw.size, float) else draw.size / len(data.slots)
     for slots in data.class_slots:
-        pick(slots, _number(float(share), len(slots)), out)
+        pick(slots, _number(_share(draw, data), len(slots)), out)
     return out
+
+
+def _share(draw, data):
+    """Which share of the rows is drawn."""
+    return draw.size if isinstance(draw.size, float) else draw.size / len(data.slots)
 
 
 def _number(size, n):
@@ -138,11 +147,11 @@ class Resample(Scheme):
 
 
 def out_of_bag(seats, data, classes=None):
-    """The predictive of each row from the members that did not see it, and the rows that have any.
+    """The predictive of each row from the members that did not see it (nor a copy), and the rows that have any.
 
     Returns (rows, Mixture over those rows): the votes of members that saw a row are zero there.
     """
-    unseen = np.stack([seat.job.draw(data) == 0 for seat in seats], axis=1)
+    unseen = np.stack([~data.shown(seat.job.draw(data)) for seat in seats], axis=1)
     rows = np.flatnonzero(unseen.any(axis=1))
     if not rows.size:
         return rows, None

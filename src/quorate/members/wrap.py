@@ -1,9 +1,9 @@
 """Any scikit-learn estimator that gives probabilities is a member; the others are told how to become one.
 
 An estimator gives a distribution in one of three ways: quorate's own by `predict_dist`, a classifier by
-`predict_proba`, and some regressors (Gaussian processes, Bayesian ridge) by `predict(X, return_std=True)`. A Normal that
-is narrower than the grid on which y is written would win any log score with a spike on a value that comes often, so
-none is: its σ is at least δ/√12, δ the smallest gap between values of y.
+`predict_proba`, and some regressors (Gaussian processes, Bayesian ridge) by `predict(X, return_std=True)`. A Normal
+that is narrower than the grid on which y is written would win any log score with a spike on a value that comes often,
+so none is: its σ is at least δ/√12, δ the smallest gap between values of y.
 """
 
 import inspect
@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from quorate.dist import Categorical, Normal
@@ -63,10 +65,9 @@ def voice(estimator):
 
 
 def _gives_std(estimator):
-    last = estimator
-    while hasattr(last, "steps"):  # a Pipeline hands predict's arguments to its last step
-        last = last.steps[-1][1]
-    return "return_std" in inspect.signature(last.predict).parameters
+    # A Pipeline hands predict's arguments to its last step.
+    predict = getattr(last_step(estimator), "predict", None)
+    return predict is not None and "return_std" in inspect.signature(predict).parameters
 
 
 @dataclass(frozen=True)
@@ -129,19 +130,53 @@ def seeded(estimator, rng):
 
 
 def fit_weighted(estimator, X, y, sample_weight):
-    """Fit with weights: handed over where the estimator takes them, by repeating rows where they are whole numbers."""
+    """Fit with weights: handed over where the estimator takes them, by repeating rows where they are whole numbers.
+
+    Rows of weight 0 are not shown: an estimator that takes weights may still look at all rows for something else.
+    """
     if sample_weight is None:
         return estimator.fit(X, y)
+    if not sample_weight.all():
+        rows = np.flatnonzero(sample_weight)
+        X, y, sample_weight = X[rows], y[rows], sample_weight[rows]
     if has_fit_parameter(estimator, "sample_weight"):
         return estimator.fit(X, y, sample_weight=sample_weight)
-    if not np.array_equal(sample_weight, np.floor(sample_weight)):
-        name = type(estimator).__name__
-        raise ValueError(
-            f"{name} takes no sample_weight, and weights that are not whole numbers cannot be had by repeating "
-            f"rows; use whole numbers, or a member that takes weights"
-        )
-    rows = repeated(np.arange(len(y)), sample_weight)
-    return estimator.fit(X[rows], y[rows])
+    if np.array_equal(sample_weight, np.floor(sample_weight)):
+        rows = repeated(np.arange(len(y)), sample_weight)
+        return estimator.fit(X[rows], y[rows])
+    last = last_step(estimator)
+    if last is not estimator and has_fit_parameter(last, "sample_weight"):
+        return estimator.fit(X, y, **{f"{_path_to_last(estimator)}sample_weight": sample_weight})
+    raise ValueError(
+        f"{type(last).__name__} takes no sample_weight, and weights that are not whole numbers cannot be had by "
+        f"repeating rows; use whole numbers, or a member that takes weights"
+    )
+
+
+def last_step(estimator):
+    """The estimator, or what a Pipeline ends in."""
+    while hasattr(estimator, "steps"):
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+def _path_to_last(estimator):
+    """What a Pipeline's fit calls the arguments of its last step."""
+    if not hasattr(estimator, "steps"):
+        return ""
+    step, last = estimator.steps[-1]
+    return f"{step}__{_path_to_last(last)}"
+
+
+def takes_missing(estimator):
+    """Whether the estimator learns from tables with NaN. A Pipeline or a search does if what X meets first does."""
+    if get_tags(estimator).input_tags.allow_nan or isinstance(estimator, ColumnTransformer):
+        return True
+    if hasattr(estimator, "steps"):
+        steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
+        return bool(steps) and takes_missing(steps[0])
+    inner = getattr(estimator, "estimator", None)
+    return is_estimator(inner) and takes_missing(inner)
 
 
 def repeated(rows, counts):

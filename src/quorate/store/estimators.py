@@ -27,6 +27,7 @@ from quorate.store.checks import (
     names,
     number,
     require,
+    text,
     whole,
 )
 from quorate.store.committees import takes
@@ -116,7 +117,6 @@ def _drawn(value):
 def _bagging(model):
     committee = model.committee_
     takes(committee, model.n_features_in_, "committee_")
-    require(model._width == model.n_features_in_, "_width should be the number of columns")
     if is_classifier(model):
         same = committee.classes is not None and committee.classes.dtype == model.classes_.dtype
         require(
@@ -131,7 +131,7 @@ for _cls, _more in ((BaggingClassifier, {"classes_": labels}), (BaggingRegressor
         _cls,
         committee_=a(Committee),
         _seed=whole(0, MAX_SEED),
-        _width=whole(1, MAX_FEATURES),
+        _learned=text(),
         _drawn=_drawn,
         **_more,
         may={"oob_rows_": array("i", 1, low=0), "oob_score_": number(finite=False)},

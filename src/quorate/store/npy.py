@@ -21,6 +21,17 @@ _HEADER = re.compile(
 )
 
 
+def clean(raw):
+    """The bytes of an .npy file with zeros between the fields of its records, where memory holds whatever was there."""
+    values = parse(raw)
+    if values.dtype.names is None:
+        return raw
+    fields = np.zeros_like(values)
+    for name in values.dtype.names:
+        fields[name] = values[name]
+    return raw[: len(raw) - values.nbytes] + fields.tobytes("A")
+
+
 def parse(raw):
     """The array that the bytes of an .npy file hold, as a view of them."""
     length = int.from_bytes(raw[8:10], "little")

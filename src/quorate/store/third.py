@@ -152,6 +152,8 @@ class _Archive:
 
 
 def _raw(content, name):
+    if name.endswith(".npy"):
+        return {"": npy.clean(content)}
     if not name.endswith(".npz"):
         return {"": content}
     with zipfile.ZipFile(io.BytesIO(content)) as file:
