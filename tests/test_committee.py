@@ -5,12 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from sklearn.linear_model import BayesianRidge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import quorate as q
 from quorate.committee import Committee, ambiguity
 from quorate.dist import Categorical, Mixture, Normal
-from quorate.members import Fitted
+from quorate.members import Fitted, seated
 from quorate.vote import RULES, Fixed, Vote, answer, uniform
 
 X = np.zeros((4, 1))
@@ -345,6 +347,55 @@ def test_bagging_of_bagging_is_one_committee(rng, rule):
     dist = model.predict_dist(features)
     np.testing.assert_allclose(dist.flatten().log_p, dist.log_p, rtol=1e-12, atol=1e-12)
     assert len(dist.flatten().parts) == (12 if rule in ("mixture", "soft") else 4)
+
+
+def test_committees_inside_estimators_are_flattened(rng):
+    features = rng.normal(size=(60, 3))
+    numbers, y = features[:, 0] + rng.normal(size=60), TREES[np.digitize(features[:, 0], [-0.5, 0.5])]
+    bags = [
+        q.BaggingClassifier(GaussianNB(), n_estimators=3, random_state=s).fit(features, y) for s in (0, 1)
+    ]
+    halves = q.BaggingClassifier(q.BaggingClassifier(GaussianNB(), 3), 4, max_features=0.7, random_state=0)
+    for committee, many in (
+        (q.BaggingClassifier(bags[0], 4, random_state=0).fit(features, y).committee_, 12),
+        (q.BaggingRegressor(q.BaggingRegressor(BayesianRidge(), 3), 4).fit(features, numbers).committee_, 12),
+        (Committee(tuple(bags), votes(0.3, 0.7)), 6),
+        (
+            q.BaggingClassifier(q.BaggingClassifier(GaussianNB(), 3, rule="votes"), 4)
+            .fit(features, y)
+            .committee_,
+            4,
+        ),
+        (halves.fit(features, y).committee_, 4),
+    ):
+        dist, flat = committee.predict_dist(features), committee.flatten()
+        assert len(flat) == many
+        said = np.array(["ash", "yew"])[rng.integers(0, 2, 60)] if hasattr(dist, "classes") else numbers
+        np.testing.assert_allclose(
+            flat.predict_dist(features).log_prob(said), dist.log_prob(said), rtol=1e-12, atol=1e-12
+        )
+
+
+def test_what_is_no_committee():
+    with pytest.raises(ValueError, match="at least one member"):
+        Committee((), uniform(1))
+    with pytest.raises(ValueError, match="rule must be one of mixture, soft, majority, votes; got 'veto'"):
+        Committee((says(1.0),), uniform(1), rule="veto")
+    with pytest.raises(TypeError, match=r"a GaussianNB has no predict_dist.*quorate.members.seated"):
+        Committee((GaussianNB(),), uniform(1)).predict_dist(X)
+    with pytest.raises(ValueError, match="counts votes for classes, and these members speak of numbers"):
+        Committee((Says(Normal(0.0, 1.0)),), uniform(1), rule="majority").predict_dist(X)
+    with pytest.raises(TypeError, match=r"wrap it: quorate.Probabilistic\(SVC"):
+        seated(SVC())
+
+
+def test_a_fitted_estimator_is_seated(rng):
+    features = rng.normal(size=(60, 3))
+    y = (features[:, 0] > 0).astype(int)
+    models = GaussianNB().fit(features, y), DecisionTreeClassifier().fit(features, y)
+    committee = Committee(tuple(map(seated, models)), uniform(2), classes=np.array(["no", "yes"]))
+    mean = (models[0].predict_proba(features) + models[1].predict_proba(features)) / 2
+    np.testing.assert_allclose(committee.predict_dist(features).probs, mean, rtol=1e-12)
 
 
 def test_ready_models_form_a_committee(rng):

@@ -12,7 +12,7 @@ import numpy as np
 from quorate.dist import Mixture
 from quorate.dist.base import Real
 from quorate.vote import Nested, Vote, answer
-from quorate.vote.rules import MIXTURES
+from quorate.vote.rules import MIXTURES, check_rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +28,18 @@ class Committee:
     names: tuple | None = None
     rule: str = "mixture"
 
+    def __post_init__(self):
+        if not len(self.members):
+            raise ValueError("a committee needs at least one member")
+        check_rule(self.rule)
+
     def predict_dist(self, X):
         """p(y | x) = Σ_m w_m(x) p_m(y | x), as a Mixture with one part a member (its vote, if votes are the rule)."""
         return answer(Mixture(self.vote.log_weights(X), self.parts(X)), self.rule)
 
     def parts(self, X):
         """p_m(y | x) of every member."""
-        parts = [member.predict_dist(X) for member in self.members]
+        parts = [_asked(member, X) for member in self.members]
         return parts if self.classes is None else [part.recode(self.classes) for part in parts]
 
     def __len__(self):
@@ -48,20 +53,22 @@ class Committee:
         """The same committee without mixtures in it (those whose members speak of other classes stay)."""
         if self.rule not in MIXTURES:
             return self
-        first = self.members[0].classes if isinstance(self.members[0], Committee) else None
+        inside = [_within(m) for m in self.members]
+        first = inside[0].classes if inside[0] else None
         lift = self.classes is None and all(
-            isinstance(m, Committee) and m.rule in MIXTURES and _same(m.classes, first) for m in self.members
+            c and c.rule in MIXTURES and _same(c.classes, first) for c in inside
         )
-        opens = [isinstance(m, Committee) and m._opens(lift) for m in self.members]
-        if not any(opens):
+        inner = [c.flatten() if c and (lift or self._opens(c)) else None for c in inside]
+        if not any(inner):
             return self
-        inner = [m.flatten() if o else None for m, o in zip(self.members, opens, strict=True)]
         members = [m for one, c in zip(self.members, inner, strict=True) for m in (c.members if c else [one])]
         vote = Nested(self.vote, tuple(c.vote if c else None for c in inner))
         return Committee(tuple(members), vote, first if lift else self.classes)
 
-    def _opens(self, lift):
-        return self.rule in MIXTURES and (lift or self.classes is None)
+    def _opens(self, inner):
+        """Whether the members of a member say what they would say here: a mixture, of the same codes."""
+        codes = None if self.classes is None else np.arange(len(self.classes))
+        return inner.rule in MIXTURES and (inner.classes is None or _same(inner.classes, codes))
 
     def explain(self, X):
         """Who said what: every member's distribution, its vote, and the sum."""
@@ -111,6 +118,24 @@ class Explanation:
         return "\n".join(lines)
 
 
+def _asked(member, X):
+    if not hasattr(member, "predict_dist"):
+        name = type(member).__name__
+        raise TypeError(
+            f"a {name} has no predict_dist, so it cannot answer for a committee; a fitted scikit-learn estimator "
+            f"does as quorate.members.seated({name}(...).fit(X, y))"
+        )
+    return member.predict_dist(X)
+
+
+def _within(member):
+    """The committee that a member is, or, where it is an estimator, answers as."""
+    if isinstance(member, Committee):
+        return member
+    inside = getattr(member, "estimator", None)
+    return next((h.__dict__.get("committee_") for h in (member, inside) if hasattr(h, "explain")), None)
+
+
 def _same(classes, others):
     return (classes is None) == (others is None) and np.array_equal(classes, others)
 
@@ -127,13 +152,15 @@ class Ambiguity:
     """committee = members − ambiguity, exactly (Krogh and Vedelsby, 1995; for log loss, Jensen's gap).
 
     `ambiguity` is computed from what the members say alone, the two losses from y: that they agree is a check of the
-    whole committee. `gap` is how far they miss, a few units in the last place.
+    whole committee. `gap` is how far they miss, a few units in the last place. `share` is the part of the rows (by
+    weight) that it is about: less than 1 where members held some y to be impossible, of which log loss keeps no books.
     """
 
     kind: str
     committee: float
     members: float
     ambiguity: float
+    share: float = 1.0
 
     @property
     def gap(self):
@@ -182,13 +209,13 @@ def _log_ambiguity(mixture, y, sample_weight):
         log_r = np.where(votes, joint - log_p[:, None], 0.0)
         members = -np.sum(mixture.weights * np.where(votes, joint - log_w, 0.0), axis=1)
         spread = np.sum(mixture.weights * (log_w - log_r), axis=1)
-    keep = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
-    return _receipt("log_loss", -log_p[possible], members[possible], spread[possible], keep[possible])
+    w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+    share = float(w[possible].sum() / w.sum()) if w.any() else 0.0
+    return _receipt("log_loss", -log_p[possible], members[possible], spread[possible], w[possible], share)
 
 
-def _receipt(kind, committee, members, spread, sample_weight):
+def _receipt(kind, committee, members, spread, sample_weight, share=1.0):
     if not len(committee) or (sample_weight is not None and not np.any(sample_weight)):
-        return Ambiguity(kind, np.nan, np.nan, np.nan)
-    return Ambiguity(
-        kind, *(float(np.average(v, weights=sample_weight)) for v in (committee, members, spread))
-    )
+        return Ambiguity(kind, np.nan, np.nan, np.nan, 0.0)
+    means = [float(np.average(v, weights=sample_weight)) for v in (committee, members, spread)]
+    return Ambiguity(kind, means[0], means[1], means[2], share)

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, make_classification, make_friedman1
 from sklearn.ensemble import BaggingClassifier as TheirBagging
 from sklearn.linear_model import BayesianRidge, LogisticRegression
@@ -264,7 +265,17 @@ def test_out_of_bag_receipts(classes, numbers):
             assert receipt.ambiguity > 0
 
 
-@pytest.mark.parametrize("how", [{"bootstrap": False}, {"bootstrap": "bayesian"}], ids=str)
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"bootstrap": False},
+        {"bootstrap": "bayesian"},
+        {"bootstrap": False, "max_samples": 150},
+        {"bootstrap": False, "max_samples": 0.999},
+        {"bootstrap": False, "max_samples": 0.999, "stratified": True},
+    ],
+    ids=str,
+)
 def test_out_of_bag_is_refused_where_no_row_is_left_out(classes, how):
     X, _, y, _ = classes
     with pytest.raises(
@@ -303,6 +314,55 @@ def test_a_copy_of_a_row_counts_as_the_row_out_of_bag(classes):
     model = q.BaggingClassifier(n_estimators=60, oob_score=True, random_state=0).fit(X, y, sample_weight=w)
     truth = model.oob_dist_.mode == y[model.oob_rows_]
     assert model.oob_score_ == pytest.approx(np.average(truth, weights=w[model.oob_rows_]))
+
+
+def noise(n):
+    """Columns that say nothing of y: nobody is right out of bag, but by chance."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, 3)), rng.integers(0, 2, n)
+
+
+@pytest.mark.filterwarnings("ignore:Since KNeighborsClassifier does not appear to accept sample_weight")
+@pytest.mark.parametrize(
+    "member",
+    [DecisionTreeClassifier(), CalibratedClassifierCV(KNeighborsClassifier(1), ensemble=False, cv=3)],
+    ids=lambda e: type(e).__name__,
+)
+def test_out_of_bag_rows_are_not_shown_to_anybody(member):
+    """Not even to estimators that take weights and do something else with the rows."""
+    X, y = noise(200)
+    model = q.BaggingClassifier(member, n_estimators=20, oob_score=True, random_state=0).fit(X, y)
+    assert abs(model.oob_score_ - 0.5) < 0.12
+
+
+@pytest.mark.filterwarnings("ignore:.*were seen by every member")
+def test_copies_of_a_row_were_seen_where_the_row_was():
+    X, y = noise(200)
+    model = q.BaggingClassifier(KNeighborsClassifier(1), 30, oob_score=True, random_state=0)
+    weighted = model.fit(X, y, sample_weight=np.full(200, 3)).oob_score_
+    assert abs(weighted - 0.5) < 0.12
+    assert model.fit(np.repeat(X, 3, axis=0), np.repeat(y, 3)).oob_score_ == pytest.approx(weighted)
+
+
+def test_a_warm_start_on_other_rows_knows_not_who_saw_them():
+    X, y = noise(200)
+    model = q.BaggingClassifier(n_estimators=9, warm_start=True, random_state=0).fit(X[:150], y[:150])
+    again = clone(model).set_params(oob_score=True, n_estimators=40).fit(X, y)
+    for other in ((X, y), (X[:150], y[:150], np.arange(150) % 2 + 1)):
+        with pytest.raises(ValueError, match=r"learned from other rows \(or weights\); use warm_start=False"):
+            model.set_params(n_estimators=40, oob_score=True).fit(*other)
+    order = np.random.default_rng(0).permutation(200)
+    again.set_params(n_estimators=50).fit(
+        X[order], y[order]
+    )  # the same rows in another order are the same rows
+    assert abs(again.oob_score_ - 0.5) < 0.12
+
+
+def test_another_fit_forgets_what_was_out_of_bag(classes):
+    X, _, y, _ = classes
+    model = q.BaggingClassifier(n_estimators=30, oob_score=True, random_state=0).fit(X, y)
+    model.set_params(oob_score=False).fit(X, y)
+    assert not [name for name in vars(model) if name.startswith("oob_") and name.endswith("_")]
 
 
 # Warm starts

@@ -7,10 +7,12 @@ import pytest
 from scipy import stats
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.datasets import load_diabetes, load_iris, make_classification
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_diabetes, load_digits, load_iris, make_classification
 from sklearn.dummy import DummyRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptron, Ridge, RidgeClassifier
+from sklearn.metrics import log_loss
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -18,6 +20,7 @@ from sklearn.model_selection import (
     LeaveOneOut,
     RepeatedKFold,
     ShuffleSplit,
+    TimeSeriesSplit,
     train_test_split,
 )
 from sklearn.naive_bayes import GaussianNB
@@ -223,6 +226,41 @@ def test_margins_of_every_shape():
     for shape in ("ovo", "ovr"):
         model = q.Probabilistic(SVC(decision_function_shape=shape)).fit(X, y)
         assert model.log_score(X_test, y_test) > -np.log(4)
+
+
+@pytest.mark.parametrize(
+    "estimator", [SVC(), SVC(decision_function_shape="ovo"), KNeighborsClassifier(3), Decides()], ids=repr
+)
+def test_folds_that_lack_classes(estimator):
+    """Rows in the order of their classes, cut as they stand: what a fold never saw is held to be least likely."""
+    X, X_test, y, y_test = overlapping(300, 0, 4)
+    order = np.argsort(y, kind="stable")
+    for cv in (KFold(3), TimeSeriesSplit(3)):
+        model = q.Probabilistic(estimator, cv=cv).fit(X[order], y[order])
+        assert np.isfinite(model.log_score(X_test, y_test))
+    two = order[y[order] < 2]
+    with pytest.raises(ValueError, match=r"holds one class only.*StratifiedKFold"):
+        q.Probabilistic(estimator, cv=[(two[y[two] == 0], two[y[two] == 1])]).fit(X, y)
+
+
+def test_many_classes_cost_no_accuracy():
+    """Few rows find the slope that all classes share, not one for each pair of them."""
+    X, y = load_digits(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(y))
+    train, test = rows[:100], rows[100:]
+    model = q.Probabilistic(SVC()).fit(X[train], y[train])
+    assert model.score(X[test], y[test]) > model.member_.estimator.score(X[test], y[test]) - 0.03
+    theirs = CalibratedClassifierCV(SVC()).fit(X[train], y[train]).predict_proba(X[test])
+    assert model.log_score(X[test], y[test]) > -log_loss(y[test], theirs)
+
+
+def test_a_splitter_without_a_seed_gets_ours():
+    X, y = simulated(60, 0)
+    cv = KFold(3, shuffle=True)
+    one, two, other = (q.Probabilistic(cv=cv, random_state=s).fit(X, y).member_.residuals for s in (0, 0, 1))
+    np.testing.assert_array_equal(one, two)
+    assert not np.array_equal(one, other)
+    assert cv.random_state is None
 
 
 def test_a_class_of_one_row_has_the_share_of_one_row():

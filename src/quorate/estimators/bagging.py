@@ -162,7 +162,7 @@ class _Bagging(MetaEstimatorMixin, OfCommittee):
         self._state = replace(state, data=None)
         self.receipts_ = {}
         for earlier in ("oob_rows_", "oob_dist_", "oob_score_"):
-            vars(self).pop(earlier, None)
+            self.__dict__.pop(earlier, None)
         if self.oob_score:
             self._out_of_bag(state)
         return self

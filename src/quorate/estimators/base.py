@@ -1,8 +1,6 @@
 """What every estimator shares: checking, seeds, the watch around the loop, and answers from one predictive."""
 
-import hashlib
 import numbers as kinds
-import pickle
 from dataclasses import replace
 from functools import wraps
 from secrets import randbits
@@ -15,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from quorate import score
 from quorate.dist.base import fraction
-from quorate.estimators import check
+from quorate.estimators import check, plan
 from quorate.learn import Data, Seat, committee as committee_of, learn
 from quorate.run import Watch, executor
 
@@ -87,7 +85,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         callbacks = getattr(self, "_skl_callbacks", ())
         keeper = next((c for c in callbacks if hasattr(c, "recall")), None)
         if keeper is not None:
-            data = replace(data, seed=keeper.begin(self._plan(data), data.seed))
+            asked = self.random_state if isinstance(self.random_state, kinds.Integral) else None
+            data = replace(data, seed=keeper.begin(plan.digest(self, data, asked), data.seed))
 
         def so_far():
             state = scheme.tell(watch.state, [Seat(job, member) for job, member in watch.fitted])
@@ -105,17 +104,6 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         state, committee = learn(scheme, data, watch, earlier)
         context.call_on_fit_task_end(**after)
         return state, committee, watch.interrupted
-
-    def _plan(self, data):
-        """A digest of everything a fit depends on but its seed: a checkpoint serves the plan it was made for only."""
-        digest = hashlib.sha256(type(self).__name__.encode())
-        for name, value in sorted(self.get_params(deep=True).items()):
-            if name.split("__")[-1] not in ("n_jobs", "random_state"):
-                said = type(value).__name__ if hasattr(value, "get_params") else repr(value)
-                digest.update(f"{name}={said};".encode())
-        for values in (data.X, data.y, data.weight, data.classes, data.groups):
-            digest.update(pickle.dumps(values, protocol=5))
-        return digest.hexdigest()
 
 
 class OfCommittee(Estimator):

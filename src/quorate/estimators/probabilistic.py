@@ -1,5 +1,6 @@
 """The face of `learn/crossfit.py`: any scikit-learn estimator, answering with a distribution."""
 
+from copy import copy
 from numbers import Integral
 from typing import ClassVar
 
@@ -17,7 +18,7 @@ from quorate.learn.crossfit import CrossFit, Point, calibrated, residuals
 from quorate.members.wrap import is_estimator, predictor, takes_missing
 from quorate.run import one_thread
 
-SIZES = 1  # what the seed is drawn for, beside the estimators themselves
+SIZES, FOLDS = 1, 2  # what the seed is drawn for, beside the estimators themselves
 
 
 def _classifies(self):
@@ -43,7 +44,8 @@ class Probabilistic(MetaEstimatorMixin, Estimator):
     estimator : scikit-learn classifier or regressor, default=LinearRegression()
         What predicts. A `FrozenEstimator` is calibrated as it is, so give rows that it was not fitted on.
     cv : int, splitter or list of (train, test), default=5
-        A number makes folds that depend on what the rows say, so that equal rows share a fold.
+        A number makes folds that depend on what the rows say, so that equal rows share a fold. A splitter that draws
+        and has no seed of its own gets one from `random_state`.
     spread : {"constant", "scaled"}, default="constant"
         Whether residuals are as large everywhere, or their size depends on x and is learned (regressors).
     n_jobs : int, default=None
@@ -134,7 +136,10 @@ class Probabilistic(MetaEstimatorMixin, Estimator):
         cv = 5 if self.cv is None else self.cv
         if isinstance(cv, Integral):
             return int(cv)
-        splits = cv.split(data.X, data.y, data.groups) if hasattr(cv, "split") else _listed(cv, data, n_given)
+        if hasattr(cv, "split"):
+            splits = _seeded(cv, data.rng(FOLDS)).split(data.X, data.y, data.groups)
+        else:
+            splits = _listed(cv, data, n_given)
         splits = tuple(split for split in splits if len(split[0]) and len(split[1]))
         if not splits:
             raise ValueError("cv leaves no rows to learn from, or none to speak of; give other splits")
@@ -182,6 +187,14 @@ class Probabilistic(MetaEstimatorMixin, Estimator):
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.allow_nan = takes_missing(self._estimator())
         return tags
+
+
+def _seeded(cv, rng):
+    """The splitter, or where it draws and was given no seed, a copy that has one."""
+    if getattr(cv, "random_state", 0) is None and getattr(cv, "shuffle", True):
+        cv = copy(cv)
+        cv.random_state = int(rng.integers(2**31 - 1))
+    return cv
 
 
 def _listed(splits, data, n_given):

@@ -15,6 +15,8 @@ from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
+from quorate.members.wrap import predictor
+
 # majorities
 
 
@@ -177,7 +179,7 @@ def bias_variance(
     >>> parts.bias > 10 * parts.variance
     True
     """
-    kind = loss or ("0-1" if is_classifier(estimator) else "squared")
+    kind = loss or ("0-1" if is_classifier(predictor(estimator)) else "squared")
     if kind not in _PARTS:
         raise ValueError(f'loss must be "squared" or "0-1", got {loss!r}')
     if not isinstance(n_rounds, (int, np.integer)) or n_rounds < 1:
@@ -208,13 +210,24 @@ class _Round:
         X, y = self.draw(rng)
         # OpenMP counts its threads for each calling thread, so this limit belongs here.
         with self.threads.limit(limits=1, user_api="openmp"):
-            fitted = _seeded(clone(self.estimator), rng).fit(X, y)
-            answer = np.asarray(fitted.predict(self.X_test))
+            answer = np.asarray(self.fitted(X, y, rng).predict(self.X_test))
         if answer.shape != (self.n_test,):
             raise ValueError(
                 f"predict gave shape {answer.shape} for {self.n_test} test rows; one number a row is needed"
             )
         return answer
+
+    def fitted(self, X, y, rng):
+        """The estimator, fitted to a sample; an error says how many classes that has."""
+        try:
+            return _seeded(clone(self.estimator), rng).fit(X, y)
+        except Exception as error:
+            if is_classifier(self.estimator):
+                error.add_note(
+                    f"while fitting a sample with {len(np.unique(y))} class(es); where one is rare, a sample may miss "
+                    f"it: give draw= with samples that hold all, or an estimator that takes a single class"
+                )
+            raise
 
 
 def _study(X, y, draw, X_test, y_test, test_size, rng):

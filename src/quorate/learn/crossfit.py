@@ -27,6 +27,8 @@ from quorate.members import Fitted, Member
 from quorate.members.wrap import seeded, taught
 from quorate.vote import uniform
 
+STIFF = 4.0  # how much stiffer the slopes of single classes are than the one they share
+
 
 @dataclass(frozen=True)
 class Point(Member):
@@ -89,14 +91,13 @@ class CrossFit(Scheme):
         return uniform(1)
 
     @staticmethod
-    def unseen(state, speak):
-        """(rows, what the estimators say of them by `speak(estimator, X)`) for the rows in some fold."""
-        said = [
-            speak(e, state.data.X[rows]) for e, (_, rows) in zip(state.fitted, state.splits, strict=False)
-        ]
-        if not said:
+    def unseen(state, speak, able=lambda estimator: True):
+        """(rows, what the estimators say of them by `speak(estimator, X)`), for the folds of those that are `able`."""
+        folds = zip(state.fitted, state.splits, strict=False)
+        told = [(rows, speak(e, state.data.X[rows])) for e, (_, rows) in folds if able(e)]
+        if not told:
             return np.zeros(0, int), speak(state.fitted[-1], state.data.X)[:0]
-        return np.concatenate([rows for _, rows in state.splits]), np.concatenate(said)
+        return tuple(np.concatenate(column) for column in zip(*told, strict=True))
 
 
 # Regression: residuals
@@ -188,14 +189,23 @@ class Calibrated(Fitted):
 
 def calibrated(state):
     """The Calibrated member of a finished CrossFit."""
-    data, n_classes = state.data, len(state.data.classes)
+    data, n_classes, whole = state.data, len(state.data.classes), state.fitted[-1]
     rows_of = np.bincount(data.y, data.weight, minlength=n_classes)
     certain = 0.5 / rows_of.sum()
-    rows, table = CrossFit.unseen(state, lambda e, X: scores(e, X, n_classes, certain))
+    rows, table = CrossFit.unseen(
+        state,
+        lambda e, X: scores(e, X, n_classes, certain),
+        able=lambda e: len(e.classes_) > 1 or len(whole.classes_) == 1,
+    )
+    if state.splits and not len(rows):
+        raise ValueError(
+            "every training part that cv leaves holds one class only, so nothing is learned of the others; give "
+            "splits with more, such as a number of folds, or sklearn.model_selection.StratifiedKFold"
+        )
     y, weight = data.y[rows], None if data.weight is None else data.weight[rows]
     slopes, intercepts = _logistic(table, y, weight, n_classes)
     shares = np.where(np.isin(np.arange(n_classes), y), 0.0, rows_of / rows_of.sum())
-    return Calibrated(state.fitted[-1], n_classes, slopes, intercepts, shares, certain)
+    return Calibrated(whole, n_classes, slopes, intercepts, shares, certain)
 
 
 def scores(estimator, X, n_classes, certain):
@@ -205,14 +215,26 @@ def scores(estimator, X, n_classes, certain):
     """
     known = estimator.classes_
     if hasattr(estimator, "decision_function"):
-        margins = estimator.decision_function(X)
-        said = [np.stack([-margins, margins], axis=1) if margins.ndim == 1 else margins]
+        said = [_one_a_class(estimator.decision_function(X), len(known))]
     elif hasattr(estimator, "predict_proba"):
         p = estimator.predict_proba(X)
         said = [p, np.log(np.clip(p, certain, 1.0))]
     else:
         said = [(estimator.predict(X)[:, None] == known).astype(float)]
     return np.hstack([_of_all(table, known, n_classes) for table in said])
+
+
+def _one_a_class(margins, k):
+    """A margin for each of k classes; from one for each pair of them, what those of a class add up to."""
+    if margins.ndim == 1:
+        return np.stack([-margins, margins], axis=1)
+    if margins.shape[1] == k:
+        return margins
+    out = np.zeros((len(margins), k))
+    for margin, i, j in zip(margins.T, *np.triu_indices(k, 1)):
+        out[:, i] += margin
+        out[:, j] -= margin
+    return out
 
 
 def _of_all(table, known, n_classes):
@@ -225,53 +247,82 @@ def _of_all(table, known, n_classes):
 
 
 def _logistic(table, y, weight, n_classes):
-    """(A, b) of the multinomial logistic regression of y on the scores, a little ridged; 0 for classes not in y."""
+    """(A, b) of the multinomial logistic regression of y on the scores, ridged; 0 for classes not in y."""
     slopes, intercepts = np.zeros((n_classes, table.shape[1])), np.zeros(n_classes)
     seen = np.unique(y)
     if len(seen) > 1:
-        centre, scale = _centre_and_scale(table, weight)
+        centre, scale = _centre_and_scale(table, weight, n_classes)
         w = np.ones(len(y)) if weight is None else weight
-        a, b = _ridged((table - centre) / scale, y[:, None] == seen, w)
+        a, b = _ridged((table - centre) / scale, y[:, None] == seen, w, _own(seen, *slopes.shape))
         slopes[seen], intercepts[seen] = a / scale, b - (a / scale) @ centre
     return slopes, intercepts
 
 
-def _ridged(z, truth, w):
-    """argmin over (A, b) of (−Σ_i w_i log softmax(A z_i + b) at i's class + ½ |A|²) / Σ w, by Newton steps.
+def _own(seen, n_classes, n_columns):
+    """E_s for each kind s of score: 1 where the row's class is the column's, shape (kinds, classes seen, columns)."""
+    own = np.zeros((n_columns // n_classes, len(seen), n_columns))
+    for kind, of_kind in enumerate(own):
+        of_kind[np.arange(len(seen)), kind * n_classes + seen] = 1.0
+    return own
 
-    Down to a tiny gradient, so that a weight and repeated rows agree to many digits.
+
+def _ridged(z, truth, w, own):
+    """(A, b) = argmin −Σ_i w_i log softmax(A z_i + b) at i's class + ½ |t|² + 2 |B|²,  A = Σ_s t_s E_s + B.
+
+    A class's own scores tell most of what there is to know, and equally of each class: few rows find t, the slope that
+    all classes share, and only many rows the rest. By Newton steps down to a tiny gradient, so that a weight and
+    repeated rows agree to many digits.
     """
-    k, total = truth.shape[1], w.sum()
+    k, total, kinds = truth.shape[1], w.sum(), len(own)
 
-    def log_p(ab):
-        ab = ab.reshape(k, -1)
-        logits = z @ ab[:, :-1].T + ab[:, -1]
-        return ab[:, :-1], logits - logsumexp(logits, axis=1, keepdims=True)
+    def parted(x):
+        t, rest = x[:kinds], x[kinds:].reshape(k, -1)
+        return t, rest[:, :-1], rest[:, -1]
 
-    def packed(of_logits, a):
-        return np.column_stack([of_logits.T @ z + a, of_logits.sum(axis=0)]).ravel() / total
+    def slopes(x):
+        t, b, _ = parted(x)
+        return np.tensordot(t, own, 1) + b
 
-    def loss(ab):
-        a, log = log_p(ab)
-        gradient = packed(w[:, None] * (np.exp(log) - truth), a)
-        return (np.sum(a**2) / 2 - np.sum(w * log[truth])) / total, gradient
+    def logits(x):
+        return z @ slopes(x).T + parted(x)[2]
 
-    def curvature(ab, v):
-        p, v = np.exp(log_p(ab)[1]), v.reshape(k, -1)
-        change = z @ v[:, :-1].T + v[:, -1]
+    def packed(of_logits, x):
+        t, b, _ = parted(x)
+        of_slopes = of_logits.T @ z
+        of_t = np.tensordot(own, of_slopes, 2)
+        rest = np.column_stack([of_slopes + STIFF * b, of_logits.sum(axis=0)])
+        return np.concatenate([of_t + t, rest.ravel()]) / total
+
+    def loss(x):
+        (t, b, _), log = parted(x), _log_softmax(logits(x))
+        penalty = np.sum(t**2) / 2 + STIFF * np.sum(b**2) / 2
+        return (penalty - np.sum(w * log[truth])) / total, packed(w[:, None] * (np.exp(log) - truth), x)
+
+    def curvature(x, v):
+        p, change = np.exp(_log_softmax(logits(x))), logits(v)
         change = p * (change - np.sum(p * change, axis=1, keepdims=True))
-        return packed(w[:, None] * change, v[:, :-1])
+        return packed(w[:, None] * change, v)
 
-    start = np.zeros(k * (z.shape[1] + 1))
-    found = minimize(loss, start, jac=True, hessp=curvature, method="trust-ncg", options={"gtol": 1e-12})
-    return log_p(found.x)[0], found.x.reshape(k, -1)[:, -1]
+    start = np.zeros(kinds + k * (z.shape[1] + 1))
+    found = minimize(loss, start, jac=True, hessp=curvature, method="trust-ncg", options={"gtol": 1e-12}).x
+    return slopes(found), parted(found)[2]
 
 
-def _centre_and_scale(table, weight):
-    """Mean and standard deviation of each column; infinite for a column that is constant but for rounding."""
+def _log_softmax(logits):
+    return logits - logsumexp(logits, axis=1, keepdims=True)
+
+
+def _centre_and_scale(table, weight, n_classes):
+    """Mean of each column, and how far those of its kind scatter; infinite for a column constant but for rounding."""
     centre = np.average(table, axis=0, weights=weight)
     spread = np.abs(table - centre).max(axis=0)
     constant = spread <= 1e-12 * np.abs(table).max(axis=0)
     moved = (table - centre) / np.where(constant, 1.0, spread)  # of which the squares do not vanish
     deviation = np.sqrt(np.average(moved**2, axis=0, weights=weight))
-    return centre, np.where(constant, np.inf, spread * deviation)
+    scale = np.where(constant, 0.0, spread * deviation).reshape(-1, n_classes)
+    most = scale.max(axis=1, keepdims=True)
+    some = np.maximum(np.sum(scale > 0, axis=1, keepdims=True), 1)
+    common = most * np.sqrt(
+        np.sum((scale / np.where(most > 0, most, 1.0)) ** 2, axis=1, keepdims=True) / some
+    )
+    return centre, np.where(scale > 0, common, np.inf).ravel()

@@ -2,6 +2,15 @@
 
 from quorate.members.base import Fitted, Member
 from quorate.members.columns import Columns, OnColumns
-from quorate.members.wrap import FittedEstimator, FromEstimator, as_member
+from quorate.members.wrap import FittedEstimator, FromEstimator, as_member, seated
 
-__all__ = ["Columns", "Fitted", "FittedEstimator", "FromEstimator", "Member", "OnColumns", "as_member"]
+__all__ = [
+    "Columns",
+    "Fitted",
+    "FittedEstimator",
+    "FromEstimator",
+    "Member",
+    "OnColumns",
+    "as_member",
+    "seated",
+]

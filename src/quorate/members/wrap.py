@@ -31,6 +31,11 @@ def as_member(estimator):
     return FromEstimator(predictor(estimator), voice(estimator))
 
 
+def seated(estimator):
+    """A fitted scikit-learn estimator as a Fitted member, or a TypeError that names the fix."""
+    return FittedEstimator(estimator, voice(predictor(estimator)))
+
+
 def predictor(estimator):
     """The estimator, if it is a scikit-learn classifier or regressor; else a TypeError."""
     if isinstance(estimator, type):

@@ -164,4 +164,5 @@ put(
     committee=_measure,
     members=_measure,
     ambiguity=_measure,
+    share=_measure,
 )

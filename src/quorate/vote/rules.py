@@ -25,6 +25,13 @@ def thresholded(mixture):
 
 def answer(mixture, rule):
     """The committee's distribution under a rule."""
+    check_rule(rule)
+    if rule in VOTES and not hasattr(mixture, "classes"):
+        raise ValueError(f'rule="{rule}" counts votes for classes, and these members speak of numbers')
+    return thresholded(mixture) if rule in VOTES else mixture
+
+
+def check_rule(rule):
+    """Refuse what is no rule."""
     if rule not in RULES:
         raise ValueError(f"rule must be one of {', '.join(RULES)}; got {rule!r}")
-    return thresholded(mixture) if rule in VOTES else mixture
