@@ -16,7 +16,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 
 LABELS = np.array(["ash", "birch", "cedar"])
-ENCODE = "encode it first.*OneHotEncoder"
+ENCODE = "encode it before this estimator.*OneHotEncoder"
 TIMES = "turn it into numbers first"
 NUMBERS = "turn it into numbers, or drop the column"
 SHAPE = "give a 2-D table of numbers"

@@ -9,7 +9,8 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, validate_da
 LARGEST = float(np.finfo(np.float32).max)  # many members compute in float32, and squares must not overflow
 WHOLE = 2.0**53  # up to here every whole number is a float
 REMEDY = {
-    "text": "encode it first, for example with a Pipeline that begins with sklearn.preprocessing.OneHotEncoder",
+    "text": "encode it before this estimator, which hands its members numbers: "
+    "make_pipeline(OneHotEncoder(...), estimator)",
     "time": "turn it into numbers first (a year, an hour, seconds since a date)",
     "missing": "fill it (sklearn.impute.SimpleImputer), drop the row, or use a member that takes missing values",
     "infinite": "clip it or drop the row",
