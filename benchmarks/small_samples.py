@@ -2,8 +2,8 @@
 
     python benchmarks/small_samples.py
 
-y = 2 x₀ − x₁ + N(0, 1), a linear regression, 400 tables of each size; coverage on 500 new rows each. There is no peer and
-no limit: the table is what docs/how_it_works.md says of small samples.
+y = 2 x₀ − x₁ + N(0, 1), a linear regression, 400 tables of each size; coverage on 500 new rows each. There is no peer
+and no limit: the table is what docs/how_it_works.md says of small samples.
 """
 
 import numpy as np

@@ -230,9 +230,9 @@ def rmse(prediction, y, sample_weight=None):
     5.0
     """
     error, _, w = _errors(prediction, y, sample_weight)
-    size = (
-        np.max(np.abs(error)) or 1.0
-    )  # so that squares of very large or small errors neither overflow nor vanish
+    size = np.max(np.abs(error))  # in its unit squares neither overflow nor vanish
+    if not 0 < size < np.inf:
+        return float(size)
     return float(size * np.sqrt(_mean((error / size) ** 2, w)))
 
 
@@ -259,12 +259,13 @@ def r2(prediction, y, sample_weight=None):
     0.5
     """
     error, y, w = _errors(prediction, y, sample_weight)
-    error, y, w = error[w > 0], y[w > 0], w[w > 0]
     if y.min() == y.max():
         return 0.0 if error.any() else 1.0
     spread = y - _mean(y, w)
     size = np.max(np.abs(spread))
-    return 1.0 - _mean((error / size) ** 2, w) / _mean((spread / size) ** 2, w)
+    with np.errstate(over="ignore"):
+        missed = _mean((error / size) ** 2, w)
+    return 1.0 - missed / _mean((spread / size) ** 2, w)
 
 
 def accuracy(prediction, y, sample_weight=None):
@@ -341,11 +342,13 @@ def _of_column(values, column):
 
 
 def _errors(prediction, y, sample_weight):
-    """y − ŷ, y and the weights."""
+    """y − ŷ, y and the weights, of the rows that have one."""
     y, w = _beside(_numbers("y", y), sample_weight)
     prediction = _numbers("the prediction", _asked(prediction, Real, "numbers", lambda d: d.mean))
     _same_rows("the prediction", len(prediction), len(y))
-    return y - prediction, y, w
+    with np.errstate(over="ignore"):
+        error = y - prediction
+    return error[w > 0], y[w > 0], w[w > 0]
 
 
 def _ends(interval, level, n):

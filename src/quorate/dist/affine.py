@@ -43,6 +43,10 @@ class Affine(Real):
         return self.base.discrete
 
     @property
+    def too_heavy(self):
+        return self.base.too_heavy
+
+    @property
     def smooth(self):
         smooth = self.base.smooth
         return self if smooth is self.base else Affine(smooth, self.shift, self.factor)
@@ -79,10 +83,16 @@ class Affine(Real):
         return self._either(y, self.base.sf_from, self.base.cdf)
 
     def log_cdf(self, y):
-        return super().log_cdf(y) if self.atoms else self._either(y, self.base.log_cdf, self.base.log_sf)
+        return self._either(y, self.base.log_cdf, self.base.log_sf_from)
 
     def log_sf(self, y):
-        return super().log_sf(y) if self.atoms else self._either(y, self.base.log_sf, self.base.log_cdf)
+        return self._either(y, self.base.log_sf, self.base.log_cdf_below)
+
+    def log_cdf_below(self, y):
+        return self._either(y, self.base.log_cdf_below, self.base.log_sf)
+
+    def log_sf_from(self, y):
+        return self._either(y, self.base.log_sf_from, self.base.log_cdf)
 
     def _either(self, y, upright, reflected):
         x, factor = self._at(y)

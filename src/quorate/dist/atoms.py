@@ -16,12 +16,15 @@ def total(rows, values, n):
 
 
 def moments(found, n):
-    """(mean, variance), from each row's first value so that a large offset costs no digits."""
+    """(mean, std), from each row's first value and in units of its largest deviation, so that no digits are lost."""
     rows, values, p = found
     start = np.zeros(n)
     start[rows[::-1]] = values[::-1]
     mean = start + total(rows, p * (values - start[rows]), n)
-    return mean, total(rows, p * (values - mean[rows]) ** 2, n)
+    away, unit = np.abs(values - mean[rows]), np.zeros(n)
+    np.maximum.at(unit, rows, away)
+    unit = np.where(unit > 0, unit, 1.0)
+    return mean, unit * np.sqrt(total(rows, p * (away / unit[rows]) ** 2, n))
 
 
 def table(found, n):
@@ -46,29 +49,31 @@ def half_distance(found, n):
     return np.sum(np.diff(values, axis=1) * (f * np.maximum(f[:, -1:] - f, 0.0))[:, :-1], axis=1)
 
 
-def blocks(mixture):
-    """(rows, that part of the mixture, its atoms), with as many rows at once as fit into a table."""
+def blocks(law):
+    """(rows, that part of the law, its atoms), with as many rows at once as fit into a table."""
     start, step = 0, 16
-    while start < len(mixture):
-        rows = slice(start, min(start + step, len(mixture)))
-        here = mixture[rows]
+    while start < len(law):
+        rows = slice(start, min(start + step, len(law)))
+        here = law[rows]
         found = here.flat_atoms()
         yield rows, here, found
         start, step = rows.stop, max(1, len(here) * MOST // max(1, len(found[0])))
 
 
-def mixture_half_distance(mixture, rest, others):
-    """½ E|Y − Y'| = a² ½E|A−A'| + c² ½E|C−C'| + a c E|A−C|, for atoms A of mass a and `others` C of mass c = `rest`."""
+def mixture_half_distance(mixture):
+    """½ E|A − A'| of a mixture of atoms."""
     out = np.empty(len(mixture))
     for place, here, found in blocks(mixture):
         out[place] = half_distance(found, len(here))
-        if others is not None:
-            rows, values, p = found
-            across = total(rows, p * others[place][rows].distance(values), len(here))
-            out[place] += np.where(rest[place] > 0, rest[place] * across, 0.0)
-    if others is None:
-        return out
-    return out + np.where(rest > 0, rest**2 * others.half_distance(), 0.0)
+    return out
+
+
+def across(law, others):
+    """E|A − C| for atoms A of a law and C of another, row by row."""
+    out = np.empty(len(law))
+    for place, here, (rows, values, p) in blocks(law):
+        out[place] = total(rows, p * others[place][rows].distance(values), len(here))
+    return out
 
 
 def quantile(mixture, p):

@@ -16,6 +16,7 @@ import numpy as np
 
 from quorate.dist import lattice, quadrature
 from quorate.dist.invert import SCAN, highest, invert
+from quorate.dist.tails import log_share
 
 Numbers = Any  # a parameter: a number for all rows, or an array of one a row; an array once it is checked
 
@@ -96,12 +97,29 @@ class Parametric(Predictive):
         return beside(y, len(self), *self._parameters())
 
 
+def _of_numbers(operator):
+    """An operator between a law and numbers; what two laws make, Python is told, it does not know."""
+
+    @wraps(operator)
+    def apply(self, other):
+        return NotImplemented if isinstance(other, Predictive) else operator(self, other)
+
+    return apply
+
+
 class Real(Predictive):
     """A batch of distributions over the real line: owes `cdf`, `mean` and `variance` too."""
 
     support: tuple[float, float] = (-np.inf, np.inf)
+    _integral: Any = quadrature  # how what is derived is summed
+    _lossy: float = 1e-6  # a crps this small beside ½ E|Y − Y'| is no difference of distances
 
     # what kind of law it is
+
+    @property
+    def too_heavy(self):
+        """Whether the crps is infinite, one a row: a tail falls no faster than one over the square root."""
+        return np.zeros(len(self), dtype=bool)
 
     @property
     def atoms(self):
@@ -138,13 +156,19 @@ class Real(Predictive):
 
     def log_cdf(self, y):
         """log P(Y ≤ y)."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.cdf(y))
+        return log_share(self.cdf(y), self.sf(y))
 
     def log_sf(self, y):
         """log P(Y > y)."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.sf(y))
+        return log_share(self.sf(y), self.cdf(y))
+
+    def log_cdf_below(self, y):
+        """log P(Y < y)."""
+        return log_share(self.cdf_below(y), self.sf_from(y)) if self.atoms else self.log_cdf(y)
+
+    def log_sf_from(self, y):
+        """log P(Y ≥ y)."""
+        return log_share(self.sf_from(y), self.cdf_below(y)) if self.atoms else self.log_sf(y)
 
     def bounds(self):
         """(lowest, highest) possible value of each row, two arrays."""
@@ -205,11 +229,21 @@ class Real(Predictive):
 
     def crps(self, y):
         """The continuous ranked probability score ∫ (F(z) − 1{y ≤ z})² dz = E|Y − y| − ½ E|Y − Y'|."""
-        (y,), half = beside(y, len(self)), self.half_distance()
-        if not np.all(np.isfinite(half)):
-            return quadrature.crps(self, y)
-        y, half = beside(y, len(self), half)
-        return np.maximum(self.distance(y) - half, 0.0)
+        index, places, shape = quadrature.at_places(self, *beside(y, len(self)))
+        half = self.half_distance()[index]
+        with np.errstate(invalid="ignore"):
+            score = self.distance(y).reshape(-1) - half
+            lost = ~(score >= self._lossy * half) & ~np.isnan(places[:, 0])
+        endless = self.too_heavy[index]
+        lost = np.flatnonzero(lost & ~endless)
+        if lost.size:
+            score[lost] = self._crps_of(places[lost], index[lost])
+        return np.where(endless, np.inf, np.maximum(score, 0.0)).reshape(shape)
+
+    def _crps_of(self, places, index):
+        """The crps by its integral, for places (k, 1) and the row that each is asked of."""
+        rows, index = np.unique(index, return_inverse=True)
+        return self._integral.crps(self if len(rows) == len(self) else self[rows], places, index)
 
     def distance(self, y):
         """E|Y − y|."""
@@ -237,20 +271,25 @@ class Real(Predictive):
         """This law given lo ≤ Y ≤ hi where its kind knows how to say it, else None."""
         return None
 
+    @_of_numbers
     def __add__(self, shift):
         return self.affine(shift=shift)
 
+    @_of_numbers
     def __sub__(self, shift):
         return self.affine(shift=-np.asarray(shift, float))
 
+    @_of_numbers
     def __rsub__(self, shift):
         return self.affine(shift=shift, factor=-1.0)
 
+    @_of_numbers
     def __mul__(self, factor):
         return self.affine(factor=factor)
 
     __radd__, __rmul__ = __add__, __mul__
 
+    @_of_numbers
     def __truediv__(self, divisor):
         with np.errstate(divide="ignore"):
             return self.affine(factor=1.0 / np.asarray(divisor, float))
@@ -292,12 +331,19 @@ class Lattice(Real):
     support = (0, np.inf)
     atoms = True
     discrete = True
+    _integral = lattice
 
     def cdf_below(self, y):
         return self.cdf(np.ceil(np.asarray(y, float)) - 1.0)
 
     def sf_from(self, y):
         return self.sf(np.ceil(np.asarray(y, float)) - 1.0)
+
+    def log_cdf_below(self, y):
+        return self.log_cdf(np.ceil(np.asarray(y, float)) - 1.0)
+
+    def log_sf_from(self, y):
+        return self.log_sf(np.ceil(np.asarray(y, float)) - 1.0)
 
     def flat_atoms(self):
         """(row, value, probability) of the whole numbers that hold all but 1e-16 of each row."""
@@ -335,14 +381,19 @@ def as_rows(rows, n=None):
 
 def beside(y, n, *parameters):
     """y as a float array, and parameters (n, …) shaped to broadcast with it, rows first."""
-    y = np.asarray(y, dtype=float)
+    y = check_places(np.asarray(y, dtype=float), n)
+    if y.ndim <= 1:
+        return y, *parameters
+    return y, *(p.reshape(p.shape[:1] + (1,) * (y.ndim - 1) + p.shape[1:]) for p in parameters)
+
+
+def check_places(y, n):
+    """An array y that can be asked of n rows, as it is."""
     if y.ndim >= 1 and n != 1 and len(y) not in (1, n):
         raise ValueError(
             f"y has {len(y)} values for {n} rows; give one a row, or shape (1, k) to ask every row at k places"
         )
-    if y.ndim <= 1:
-        return y, *parameters
-    return y, *(p.reshape(p.shape[:1] + (1,) * (y.ndim - 1) + p.shape[1:]) for p in parameters)
+    return y
 
 
 def levels(p, n):
@@ -402,27 +453,34 @@ def summary(values):
     return np.array2string(values, threshold=4, edgeitems=2, precision=4)
 
 
+def _floats(name, values):
+    """The parameter as floats, which a distribution is not."""
+    if isinstance(values, Predictive):
+        raise TypeError(f"{name} takes numbers, got {type(values).__name__}")
+    return np.asarray(values, dtype=float)
+
+
 def check_finite(name, values):
     """The parameter as floats; an error names the first row that is not finite."""
-    values = np.asarray(values, dtype=float)
+    values = _floats(name, values)
     return check_that(name, values, np.isfinite(values), "finite")
 
 
 def check_positive(name, values):
     """The parameter as floats; an error names the first row that is not a positive number."""
-    values = np.asarray(values, dtype=float)
+    values = _floats(name, values)
     return check_that(name, values, (values > 0) & np.isfinite(values), "a positive number")
 
 
 def check_not_negative(name, values):
     """The parameter as floats; an error names the first row that is negative or not finite."""
-    values = np.asarray(values, dtype=float)
+    values = _floats(name, values)
     return check_that(name, values, (values >= 0) & np.isfinite(values), "a finite number ≥ 0")
 
 
 def check_unit(name, values, *, open_low=False, open_high=False):
     """The parameter as floats in [0, 1], either end left out where told."""
-    values = np.asarray(values, dtype=float)
+    values = _floats(name, values)
     low = values > 0 if open_low else values >= 0
     high = values < 1 if open_high else values <= 1
     inside = ("(" if open_low else "[") + "0, 1" + (")" if open_high else "]")

@@ -7,6 +7,7 @@ from scipy import special
 
 from quorate.dist.base import Numbers, Parametric, Real, beside, check_positive, generator
 from quorate.dist.gammas import LOG_SQRT_2PI, half_step, log_binomial, log_less_digamma, stirling_error
+from quorate.dist.tails import beta_above, beta_below, log_beta_above, log_beta_below
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,12 +44,20 @@ class Beta(Parametric, Real):
     # probabilities
 
     def cdf(self, y):
-        y, a, b = self._at(y)
-        return special.betainc(a, b, np.clip(y, 0, 1))
+        return self._tail(y, beta_below)
 
     def sf(self, y):
+        return self._tail(y, beta_above)
+
+    def log_cdf(self, y):
+        return self._tail(y, log_beta_below)
+
+    def log_sf(self, y):
+        return self._tail(y, log_beta_above)
+
+    def _tail(self, y, tail):
         y, a, b = self._at(y)
-        return special.betaincc(a, b, np.clip(y, 0, 1))
+        return tail(a, b, np.clip(y, 0, 1))
 
     def _quantile(self, p):
         return special.betaincinv(self.a[:, None], self.b[:, None], p)
@@ -86,7 +95,7 @@ class Beta(Parametric, Real):
         y, a, b = self._at(y)
         x = np.clip(y, 0, 1)
         _, mean, rest = beside(y, len(self), self.mean, self.b / (self.a + self.b))
-        middle = special.betainc(a, b, x) - special.betaincc(a, b, x)
+        middle = beta_below(a, b, x) - beta_above(a, b, x)
         # E|Y − y| grows by 2 ∫ (mean − t) p(t) dt = 2 x (1 − x) p(x) / (a + b) over (y − mean) (2F − 1)
         bump = mean * rest * np.exp(log_binomial(a, a + b, x, 1 - x))
         return (y - mean) * middle + 2 * bump

@@ -15,6 +15,7 @@ from quorate.dist.base import (
     generator,
 )
 from quorate.dist.gammas import half_beta_mean, log_binomial
+from quorate.dist.tails import beta_above, beta_below, log_beta_above, log_beta_below
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,10 +46,16 @@ class Binomial(Parametric, Lattice):
     # probabilities
 
     def cdf(self, y):
-        return self._tail(y, special.betaincc, 0.0, 1.0)
+        return self._tail(y, beta_above, 0.0, 1.0)
 
     def sf(self, y):
-        return self._tail(y, special.betainc, 1.0, 0.0)
+        return self._tail(y, beta_below, 1.0, 0.0)
+
+    def log_cdf(self, y):
+        return self._tail(y, log_beta_above, -np.inf, 0.0)
+
+    def log_sf(self, y):
+        return self._tail(y, log_beta_below, 0.0, -np.inf)
 
     def _tail(self, y, tail, before, after):
         y, n, p = self._at(y)

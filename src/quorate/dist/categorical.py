@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from quorate.dist.base import Predictive, as_rows, frozen, generator
+from quorate.dist.base import Predictive, as_rows, check_places, frozen, generator
 
 
 class Classes(Predictive):
@@ -119,16 +119,26 @@ class Categorical(Classes):
 
     def log_prob(self, y):
         """log P(Y = y); −∞ for a class that is not among `classes`."""
-        y = np.asarray(y)
+        y = check_places(np.asarray(y), len(self))
+        column, known = self._named(y) if self.classes.dtype == object else self._ranked(y)
+        rows = np.arange(len(self)).reshape((-1,) + (1,) * max(y.ndim - 1, 0))
+        return np.where(known, self.log_p[rows, column], -np.inf)
+
+    def _named(self, y):
+        """(column of each y, whether it is a class), for classes that have no order."""
+        at = {label: k for k, label in enumerate(self.classes.tolist())}
+        column = np.array([at.get(label, -1) for label in y.ravel().tolist()], dtype=int).reshape(y.shape)
+        return column, column >= 0
+
+    def _ranked(self, y):
+        """(column of each y, whether it is a class), by bisection."""
         order = np.argsort(self.classes, kind="stable")
         ranked = self.classes[order]
         try:
             at = np.clip(np.searchsorted(ranked, y), 0, len(ranked) - 1)
         except TypeError as error:
             raise ValueError(f"y holds {y.dtype} where the classes are {self.classes.dtype}") from error
-        column, known = order[at], ranked[at] == y
-        rows = np.arange(len(self)).reshape((-1,) + (1,) * max(y.ndim - 1, 0))
-        return np.where(known, self.log_p[rows, column], -np.inf)
+        return order[at], ranked[at] == y
 
     def sample(self, k=1, rng=None):
         cumulative = np.cumsum(self.probs, axis=1)

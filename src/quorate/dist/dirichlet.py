@@ -7,6 +7,7 @@ from scipy import special
 
 from quorate.dist.base import Numbers, Parametric, check_positive, generator
 from quorate.dist.beta import Beta
+from quorate.dist.gammas import LOG_SQRT_2PI, deviance, log_less_digamma, stirling_error
 
 TOLERANCE = 1e-6  # how far shares may miss a sum of one
 
@@ -42,11 +43,10 @@ class Dirichlet(Parametric):
         if y.shape[-1:] != (k,) or y.ndim > 3 or (y.ndim > 1 and n != 1 and len(y) not in (1, n)):
             raise ValueError(f"y must be shares of shape ({k},), ({n}, {k}) or ({n}, m, {k}), got {y.shape}")
         alpha = self.alpha[:, None, :] if y.ndim == 3 else self.alpha
-        norm = special.gammaln(alpha.sum(axis=-1)) - special.gammaln(alpha).sum(axis=-1)
         shares = np.all(y >= 0, axis=-1) & (np.abs(y.sum(axis=-1) - 1) < TOLERANCE)
-        with np.errstate(invalid="ignore"):
-            body = special.xlogy(alpha - 1, np.maximum(y, 0.0)).sum(axis=-1)
-        return np.where(shares, norm + body, -np.inf)
+        with np.errstate(all="ignore"):
+            value = _log_norm(alpha) - _misses(alpha, np.maximum(y, 0.0)).sum(axis=-1)
+        return np.where(np.isnan(y).any(axis=-1), np.nan, np.where(shares, value, -np.inf))
 
     # moments
 
@@ -77,10 +77,9 @@ class Dirichlet(Parametric):
 
     @property
     def entropy(self):
-        alpha, total = self.alpha, self._total[:, 0]
-        log_norm = special.gammaln(alpha).sum(axis=1) - special.gammaln(total)
-        slopes = (alpha - 1) * special.psi(alpha)
-        return log_norm + (total - alpha.shape[1]) * special.psi(total) - slopes.sum(axis=1)
+        alpha, total, k = self.alpha, self._total[:, 0], self.alpha.shape[1]
+        slopes = np.sum((alpha - 1) * log_less_digamma(alpha), axis=1) - (total - k) * log_less_digamma(total)
+        return np.log(alpha).sum(axis=1) - k * np.log(total) - _log_norm(alpha) + slopes
 
     # marginals
 
@@ -103,3 +102,17 @@ class Dirichlet(Parametric):
         alpha = self.alpha[:, None, :]
         log_draws = np.log(rng.standard_gamma(alpha + 1, shape)) - rng.standard_exponential(shape) / alpha
         return special.softmax(log_draws, axis=2)
+
+
+def _log_norm(alpha):
+    """log p(y) but for `_misses`: what Stirling's formula leaves over of Γ(Σ alpha) / Π Γ(alpha_k)."""
+    total, k = alpha.sum(axis=-1), alpha.shape[-1]
+    errors = stirling_error(total) - stirling_error(alpha).sum(axis=-1)
+    return errors + 0.5 * (np.log(alpha).sum(axis=-1) - np.log(total)) - (k - 1) * LOG_SQRT_2PI
+
+
+def _misses(alpha, y):
+    """D(alpha_k, y_k Σ alpha) + log y_k for each share, by its limit where a share is 0."""
+    total = alpha.sum(axis=-1, keepdims=True)
+    at_zero = np.where(alpha < 1, -np.inf, np.where(alpha > 1, np.inf, -np.log(total) - 1))
+    return np.where(y > 0, deviance(alpha, y * total) + np.log(y), at_zero)

@@ -60,13 +60,16 @@ class OfSamples(Real):
 
     def log_prob(self, y):
         """log of the kernels' density, Σ_i w_i exp(−|x − a_i| / h) / 2h / scale at x = (y − loc) / scale."""
-        y, s, loc, scale, shape = self._at(y)
-        below, above = self.samples.log_sides(
-            s, self.samples.count(s, y, loc, scale), _standard(y, loc, scale)
-        )
+        below, above = self._log_sides(y)
+        y, width = beside(y, len(self), self.samples.bandwidth[self.which] * self.scale)
         with np.errstate(invalid="ignore"):
-            log_p = np.logaddexp(below, above) - np.log(2 * self.samples.bandwidth[s] * scale)
-        return np.where(np.isnan(y), np.nan, log_p).reshape(shape)
+            return np.where(np.isnan(y), np.nan, np.logaddexp(below, above) - np.log(2 * width))
+
+    def _log_sides(self, y):
+        """log of the kernels' weight on values up to y and after it, each seen from y."""
+        y, s, loc, scale, shape = self._at(y)
+        sides = self.samples.log_sides(s, self.samples.count(s, y, loc, scale), _standard(y, loc, scale))
+        return tuple(side.reshape(shape) for side in sides)
 
 
 class Empirical(OfSamples):
@@ -152,7 +155,7 @@ class Empirical(OfSamples):
 
     @property
     def std(self):
-        return self.scale * np.sqrt(self.samples.variance[self.which])
+        return self.scale * self.samples.std[self.which]
 
     @property
     def mode(self):
@@ -179,12 +182,16 @@ class Empirical(OfSamples):
     def _affine(self, shift, factor):
         with np.errstate(over="ignore"):
             loc, scale = shift + factor * self.loc, np.abs(factor) * self.scale
-        samples, which = self.samples, self.which
-        if np.any(factor < 0):
-            n = len(samples)
-            samples = samples.joined(samples.reflected())
-            which = np.where(factor < 0, 2 * n - 1 - which, which)
-        return Empirical.from_samples(samples, which, loc, scale)
+        return Empirical.from_samples(*self._turned(factor < 0), loc, scale)
+
+    def _turned(self, turned):
+        """(store, which) of A, or of −A where told; both are kept only where both are asked for."""
+        if not np.any(turned):
+            return self.samples, self.which
+        last, reflected = len(self.samples) - 1, self.samples.reflected()
+        if np.all(turned):
+            return reflected, last - self.which
+        return self.samples.joined(reflected), np.where(turned, 2 * last + 1 - self.which, self.which)
 
     # draws
 
@@ -211,6 +218,16 @@ class Kernels(OfSamples):
     def sf(self, y):
         return self._tail(y)[1]
 
+    def log_cdf(self, y):
+        below, above = self._log_sides(y)
+        outside = (below == -np.inf) & (above > -np.inf)
+        return np.where(outside, above - np.log(2), super().log_cdf(y))
+
+    def log_sf(self, y):
+        below, above = self._log_sides(y)
+        outside = (above == -np.inf) & (below > -np.inf)
+        return np.where(outside, below - np.log(2), super().log_sf(y))
+
     def _tail(self, y):
         """(P(Y ≤ y), P(Y > y)): a value below y counts whole, but for the part of its kernel that is above y."""
         y, s, loc, scale, shape = self._at(y)
@@ -227,8 +244,12 @@ class Kernels(OfSamples):
     @property
     def variance(self):
         with np.errstate(over="ignore"):
-            kernel = 2 * self.samples.bandwidth[self.which] ** 2
-            return self.scale**2 * (self.samples.variance[self.which] + kernel)
+            return self.std**2
+
+    @property
+    def std(self):
+        kernel = np.sqrt(2) * self.samples.bandwidth[self.which]
+        return self.scale * np.hypot(self.samples.std[self.which], kernel)
 
     @property
     def mode(self):

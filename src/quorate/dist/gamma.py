@@ -7,6 +7,7 @@ from scipy import special
 
 from quorate.dist.base import Numbers, Parametric, Real, beside, check_positive, generator
 from quorate.dist.gammas import LOG_SQRT_2PI, half_step, log_less_digamma, log_poisson, stirling_error
+from quorate.dist.tails import gamma_above, gamma_below, log_gamma_above, log_gamma_below
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,19 +50,27 @@ class Gamma(Parametric, Real):
             return np.maximum(y, 0.0) / scale
 
     def cdf(self, y):
-        return special.gammainc(self._at(y)[1], self._standard(y))
+        return gamma_below(self._at(y)[1], self._standard(y))
 
     def sf(self, y):
-        return special.gammaincc(self._at(y)[1], self._standard(y))
+        return gamma_above(self._at(y)[1], self._standard(y))
+
+    def log_cdf(self, y):
+        return log_gamma_below(self._at(y)[1], self._standard(y))
+
+    def log_sf(self, y):
+        return log_gamma_above(self._at(y)[1], self._standard(y))
 
     def _quantile(self, p):
-        return self.scale[:, None] * special.gammaincinv(self.a[:, None], p)
+        with np.errstate(over="ignore"):
+            return self.scale[:, None] * special.gammaincinv(self.a[:, None], p)
 
     # moments
 
     @property
     def mean(self):
-        return self.a * self.scale
+        with np.errstate(over="ignore"):
+            return self.a * self.scale
 
     @property
     def variance(self):
@@ -74,7 +83,8 @@ class Gamma(Parametric, Real):
 
     @property
     def mode(self):
-        return np.maximum(self.a - 1, 0.0) * self.scale
+        with np.errstate(over="ignore"):
+            return np.maximum(self.a - 1, 0.0) * self.scale
 
     @property
     def entropy(self):
@@ -86,7 +96,7 @@ class Gamma(Parametric, Real):
     def distance(self, y):
         x, (y, a, _) = self._standard(y), self._at(y)
         _, mean = beside(y, len(self), self.mean)
-        middle = special.gammainc(a, x) - special.gammaincc(a, x)
+        middle = gamma_below(a, x) - gamma_above(a, x)
         with np.errstate(all="ignore"):
             return (y - mean) * middle + 2 * mean * np.where(x < np.inf, np.exp(log_poisson(a, x)), 0.0)
 
@@ -104,4 +114,5 @@ class Gamma(Parametric, Real):
 
     def sample(self, k=1, rng=None):
         draws = generator(rng).standard_gamma(self.a[:, None], (len(self), k))
-        return self.scale[:, None] * draws
+        with np.errstate(over="ignore"):
+            return self.scale[:, None] * draws

@@ -20,7 +20,7 @@ def stirling_error(x):
     """δ(x), for x > 0."""
     x = np.asarray(x, dtype=float)
     large = np.maximum(x, LARGE)
-    s = 1 / large**2
+    s = 1 / large / large
     series = (1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s / 1188)))) / large
     small = np.where(x < LARGE, x, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -32,7 +32,7 @@ def log_less_digamma(x):
     """log x − ψ(x), about 1 / 2x, for x > 0."""
     x = np.asarray(x, dtype=float)
     large = np.maximum(x, LARGE)
-    s = 1 / large**2
+    s = 1 / large / large
     series = 0.5 / large + s * (1 / 12 - s * (1 / 120 - s * (1 / 252 - s * (1 / 240 - s / 132))))
     small = np.where(x < LARGE, x, 1.0)
     return np.where(x < LARGE, np.log(small) - special.psi(small), series)
@@ -41,9 +41,9 @@ def log_less_digamma(x):
 def deviance(x, m):
     """D(x, m), for x ≥ 0 and m ≥ 0."""
     with np.errstate(all="ignore"):
-        v = (x - m) / (x + m)
-        near = (x - m) * v + 2 * x * v * _after_first(v * v)
-        far = special.xlogy(x, x) - special.xlogy(x, m) + m - x
+        v = (0.5 * x - 0.5 * m) / (0.5 * x + 0.5 * m)
+        near = (x - m) * v + x * (2 * v * _after_first(v * v))
+        far = np.where(x > 0, x * (np.log(x) - np.log(m) - 1), 0.0) + m
         return np.where(np.abs(v) < 0.1, near, far)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from quorate.dist.invert import best_of, open_levels, widen
-from quorate.dist.quadrature import adapt, at_places, missed, xlogx
+from quorate.dist.quadrature import adapt, at_places, missed, off_step, xlogx
 
 TAIL = 1e-16
 SHORT = 16  # a panel of so many numbers or fewer is summed one by one
@@ -47,7 +47,7 @@ def total(f, dist, index=None):
         long = np.flatnonzero(b - a >= SHORT)
         if long.size:
             mass, held = _mass(dist[index[entries[long]]], k[long, :8], weights[long, :8], a[long], b[long])
-            error[long] = np.maximum(error[long], missed(mass, held))
+            error[long] = np.maximum(error[long], missed(mass, held) * (b - a + 1)[long])
             magnitude[long] += mass
         return value, error, magnitude
 
@@ -150,12 +150,34 @@ def distance(dist, y):
     return (np.abs(places - mean)[:, 0] + 2 * total(beyond, dist, index)).reshape(shape)
 
 
+def crps(dist, places, index):
+    """Σ of (F(k) − 1{y ≤ z})² over z from k to k + 1, as quadrature.crps takes it: from the step at the median m."""
+    middle = dist.median[index, None]
+
+    def miss(d, k, entries):
+        f, s, early = d.cdf(k), d.sf(k), k < middle[entries]
+        before = np.clip(places[entries] - k, 0.0, 1.0)
+        return before * off_step(f, s, True, early) + (1 - before) * off_step(f, s, False, early)
+
+    return np.abs(places - middle)[:, 0] + total(miss, dist, index)
+
+
+def across(dist, others, start, step):
+    """E|start + step · K − C| = Σ_k P(k) E|C − (start + step · k)|, for K of law dist and C of law `others`."""
+
+    def away(d, k, rows):
+        return np.exp(d.log_prob(k)) * others[rows].distance(start[rows, None] + step[rows, None] * k)
+
+    return total(away, dist)
+
+
 def moments(dist):
-    """(mean, variance)."""
+    """(mean, std)."""
     centre = dist.quantile(0.5)
     first = total(lambda d, k, rows: (k - centre[rows, None]) * np.exp(d.log_prob(k)), dist)
     mean = centre + first
-    return mean, total(lambda d, k, rows: (k - mean[rows, None]) ** 2 * np.exp(d.log_prob(k)), dist)
+    square = total(lambda d, k, rows: (k - mean[rows, None]) ** 2 * np.exp(d.log_prob(k)), dist)
+    return mean, np.sqrt(square)
 
 
 # searches

@@ -61,8 +61,13 @@ class LogNormal(Parametric, Real):
     # moments
 
     @property
+    def _square(self):
+        with np.errstate(over="ignore"):
+            return self.scale**2
+
+    @property
     def _log_mean(self):
-        return self.loc + 0.5 * self.scale**2
+        return self.loc + 0.5 * self._square
 
     @property
     def mean(self):
@@ -76,7 +81,7 @@ class LogNormal(Parametric, Real):
 
     @property
     def std(self):
-        s2 = self.scale**2
+        s2 = self._square
         with np.errstate(over="ignore", divide="ignore"):
             # log √(e^s² − 1), which must not overflow before the mean it belongs to
             half = 0.5 * np.where(s2 < 30, np.log(np.expm1(np.minimum(s2, 30))), s2)
@@ -84,7 +89,8 @@ class LogNormal(Parametric, Real):
 
     @property
     def mode(self):
-        return np.exp(self.loc - self.scale**2)
+        with np.errstate(over="ignore"):
+            return np.exp(self.loc - self._square)
 
     @property
     def entropy(self):
@@ -102,8 +108,9 @@ class LogNormal(Parametric, Real):
             above = np.exp(log_mean + special.log_ndtr(scale - z))
             # Where z is large, the mean is less than y, and what is above y is small.
             low = y * (1 - 2 * special.ndtr(-z)) + 2 * (spread - below)
-            high = (y - np.exp(log_mean)) - 2 * y * special.ndtr(-z) + 2 * (spread + above) - np.exp(log_mean)
-            return np.maximum(np.where(z < scale, low, high), 0.0)
+            high = (y - np.exp(log_mean)) - y * (2 * special.ndtr(-z)) + 2 * (spread + above) - np.exp(log_mean)
+            score = np.maximum(np.where(z < scale, low, high), 0.0)
+            return np.where(np.isinf(y) | np.isinf(log_mean), np.inf, score)
 
     def distance(self, y):
         z, (y, _, scale) = self._standard(y), self._at(y)

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from quorate.dist import atoms, invert, lattice
+from quorate.dist import atoms, invert, lattice, quadrature
+from quorate.dist.affine import Affine
 from quorate.dist.base import Lattice, Predictive, Real, as_rows, beside, generator, stretched
 from quorate.dist.categorical import Categorical, Classes
 from quorate.dist.invert import SCAN
+from quorate.dist.tails import log_settled
 from quorate.dist.truncated import Truncated, between
 
 BLOCK = 1 << 21  # numbers in a working array: 16 MB
@@ -74,7 +76,7 @@ class Mixture(Predictive):
 
     @property
     def _row_votes(self):
-        return len(self.log_w) > 1
+        return len(self.log_w) != 1
 
     @property
     def weights(self):
@@ -175,12 +177,23 @@ class RealMixture(Mixture, Real):
     # what kind of law it is
 
     @property
+    def _lossy(self):
+        return 1e-4 if self.atoms else 1e-2
+
+    @property
     def atoms(self):
         return any(p.atoms for p in self.parts)
 
     @property
     def discrete(self):
         return all(p.discrete for p in self.parts)
+
+    @property
+    def too_heavy(self):
+        heavy = np.zeros(len(self), dtype=bool)
+        for log_w, part in zip(self.log_w.T, self.parts, strict=True):
+            heavy = heavy | (part.too_heavy & (log_w > -np.inf))
+        return heavy
 
     @property
     def smooth(self):
@@ -201,6 +214,27 @@ class RealMixture(Mixture, Real):
 
     def sf_from(self, y):
         return self._share("sf_from", y)
+
+    def log_cdf(self, y):
+        return log_settled(self._log_sum("log_cdf", y), self._log_sum("log_sf", y))
+
+    def log_sf(self, y):
+        return log_settled(self._log_sum("log_sf", y), self._log_sum("log_cdf", y))
+
+    def log_cdf_below(self, y):
+        return log_settled(self._log_sum("log_cdf_below", y), self._log_sum("log_sf_from", y))
+
+    def log_sf_from(self, y):
+        return log_settled(self._log_sum("log_sf_from", y), self._log_sum("log_cdf_below", y))
+
+    def _log_sum(self, method, y):
+        """log Σ_m w_m exp of what the parts answer."""
+        y, out = np.asarray(y, dtype=float), np.full((), -np.inf)
+        for m, part in enumerate(self.parts):
+            _, log_w = beside(y, len(self), self.log_w[:, m])
+            value = getattr(part, method)(y)
+            out = np.logaddexp(out, log_w + np.where(log_w > -np.inf, value, 0.0))
+        return out
 
     def _share(self, method, y):
         return np.minimum(self._sum(method, y), 1.0)
@@ -231,14 +265,19 @@ class RealMixture(Mixture, Real):
             found.append((rows[p > 0], values[p > 0], p[p > 0]))
         return tuple(np.concatenate(column) for column in zip(*found, strict=True))
 
-    def _without(self, keep):
-        """(probability of the parts to keep, their mixture or None where there is none of them), by row."""
-        chosen = [m for m, part in enumerate(self.parts) if keep(part)]
-        if not chosen:
-            return np.zeros(len(self)), None
+    def _kinds(self):
+        """The parts that are summed in one way, as lists of their numbers: samples, each grid of counts, densities."""
+        kinds: dict = {}
+        for m, part in enumerate(self.parts):
+            kinds.setdefault(_kind_of_sum(part, len(self)), []).append(m)
+        return [kinds[kind] for kind in sorted(kinds)]
+
+    def _only(self, chosen):
+        """(probability of the chosen parts, their law), by row."""
         log_w = np.broadcast_to(self.log_w, (len(self), len(self.parts)))[:, chosen]
         share = np.exp(log_w).sum(axis=1)
-        return share, Mixture(np.where(share[:, None] > 0, log_w, 0.0), [self.parts[m] for m in chosen])
+        parts = [stretched(self.parts[m], len(self)) for m in chosen]
+        return share, _together(np.where(share[:, None] > 0, log_w, 0.0), parts)
 
     # quantiles
 
@@ -252,7 +291,7 @@ class RealMixture(Mixture, Real):
         """By bracketing, between the least and the greatest quantile of the parts, where the sum's own must lie."""
         p = np.broadcast_to(p, (len(self), p.shape[1]))
         out = np.empty(p.shape)
-        step = max(1, BLOCK // (len(self.parts) * p.shape[1]))
+        step = max(1, BLOCK // (len(self.parts) * max(1, p.shape[1])))
         # A part that has to search itself is no help.
         quick = all(type(part)._quantile is not Real._quantile for part in self.parts)
         for s in range(0, len(self), step):
@@ -281,6 +320,18 @@ class RealMixture(Mixture, Real):
         with np.errstate(over="ignore", invalid="ignore"):
             return self._average([p.variance + (p.mean - mean) ** 2 for p in self.parts])
 
+    @property
+    def std(self):
+        """√ Σ_m w_m (s_m² + (EY_m − EY)²), in units of the row's largest term, whose square may be no number."""
+        mean = self.mean
+        with np.errstate(over="ignore", invalid="ignore"):
+            unit = np.zeros(len(self))
+            for log_w, part in zip(self.log_w.T, self.parts, strict=True):
+                unit = np.fmax(unit, np.where(log_w > -np.inf, np.hypot(part.std, part.mean - mean), 0.0))
+            unit = np.where((unit > 0) & np.isfinite(unit), unit, 1.0)
+            terms = ((part.std / unit) ** 2 + ((part.mean - mean) / unit) ** 2 for part in self.parts)
+            return unit * np.sqrt(self._average(terms))
+
     def _between(self, kind, within):
         if kind == "entropy":
             return super()._between(kind, within)
@@ -299,16 +350,16 @@ class RealMixture(Mixture, Real):
     def entropy(self):
         """−E log p(Y); counts and densities, where both are parts, are kept apart as what they can not be taken for."""
         flat = self.flatten()
-        share, counts = flat._without(lambda part: part.discrete)
-        if counts is None:
+        counts, others = ([m for m, part in enumerate(flat.parts) if part.discrete is is_] for is_ in (True, False))
+        if not counts:
             return super(Mixture, flat).entropy
-        rest, others = flat._without(lambda part: not part.discrete)
-        if others is None:
-            return atoms.entropy(flat)
-        both = np.where(share > 0, share * counts.entropy, 0.0) + np.where(
-            rest > 0, rest * others.entropy, 0.0
-        )
-        return both - special.xlogy(share, share) - special.xlogy(rest, rest)
+        if not others:
+            return atoms.entropy(flat) if len(flat._kinds()) > 1 else flat._only(counts)[1].entropy
+        out = np.zeros(len(self))
+        for chosen in (counts, others):
+            share, law = flat._only(chosen)
+            out = out + np.where(share > 0, share * law.entropy, 0.0) - special.xlogy(share, share)
+        return out
 
     # scores
 
@@ -316,11 +367,18 @@ class RealMixture(Mixture, Real):
         return self._sum("distance", y)
 
     def half_distance(self):
-        if not self.atoms:
-            return super().half_distance()
+        """Σ_g w_g² ½E|G − G'| + Σ_{g<h} w_g w_h E|G − H|, for the laws G, H of what is summed in one way."""
         flat = self.flatten()
-        rest, others = flat._without(lambda part: not part.atoms)
-        return atoms.mixture_half_distance(flat, rest, others)
+        kinds = [flat._only(chosen) for chosen in flat._kinds()]
+        if len(kinds) == 1:
+            return _half_distance(kinds[0][1])
+        out, halves = np.zeros(len(self)), [_half_distance(law) for _, law in kinds]
+        for i, ((share, law), half) in enumerate(zip(kinds, halves, strict=True)):
+            out += np.where(share > 0, share**2 * half, 0.0)
+            for (w, other), its in zip(kinds[i + 1 :], halves[i + 1 :], strict=True):
+                rows = np.flatnonzero((share * w > 0) & np.isfinite(half + its))
+                out[rows] += (share * w)[rows] * _across(law[rows], other[rows])
+        return out
 
     # closure
 
@@ -347,12 +405,15 @@ class RealMixture(Mixture, Real):
 class LatticeMixture(RealMixture, Lattice):
     """A mixture of counts."""
 
+    _lossy = 1e-2
     atoms = discrete = True
     smooth = Lattice.smooth
     entropy = Lattice.entropy
     half_distance = Lattice.half_distance
     cdf_below = Lattice.cdf_below
     sf_from = Lattice.sf_from
+    log_cdf_below = Lattice.log_cdf_below
+    log_sf_from = Lattice.log_sf_from
     flat_atoms = Lattice.flat_atoms
 
     def _quantile(self, p):
@@ -376,7 +437,7 @@ class CategoricalMixture(Mixture, Classes):
         for part in self.parts[1:]:
             if not np.array_equal(part.classes, self.classes):
                 raise ValueError(
-                    f"parts are about different classes: {list(self.classes)} and {list(part.classes)}"
+                    f"parts are about different classes: {self.classes.tolist()} and {part.classes.tolist()}"
                 )
 
     @property
@@ -402,6 +463,12 @@ class CategoricalMixture(Mixture, Classes):
 
 class PlainMixture(Mixture):
     """A mixture of anything else (Dirichlet): density, draws and moments; its variances add up over coordinates."""
+
+    def __init__(self, log_w, parts):
+        super().__init__(log_w, parts)
+        sizes = sorted({part.mean.shape[1] for part in self.parts})
+        if len(sizes) > 1:
+            raise ValueError(f"parts are about different numbers of shares: {sizes}")
 
     def _places(self, y):
         return y
@@ -434,6 +501,39 @@ def _kind(parts):
     raise ValueError(f"parts must all be about numbers or all about classes; got {', '.join(names)}")
 
 
+def _kind_of_sum(part, n):
+    """What tells apart samples, then each grid shift + factor · k of counts, then densities."""
+    if not part.discrete:
+        return (0,) if part.atoms else (2,)
+    grid = (part.shift, part.factor) if isinstance(part, Affine) else ()
+    return 1, *(np.broadcast_to(v + 0.0, n).tobytes() for v in grid)
+
+
+def _together(log_w, parts):
+    """The mixture of parts; a part by itself, and what lies on one grid as one affine law, as these are easier."""
+    if len(parts) == 1:
+        return parts[0]
+    grid = parts[0]
+    if isinstance(grid, Affine) and len({_kind_of_sum(part, len(grid)) for part in parts}) == 1 and grid.discrete:
+        return Affine(Mixture(log_w, [part.base for part in parts]), grid.shift, grid.factor)
+    return Mixture(log_w, parts)
+
+
+def _half_distance(law):
+    """½ E|G − G'| of a law that is summed in one way."""
+    if not isinstance(law, RealMixture) or law.discrete:
+        return law.half_distance()
+    return atoms.mixture_half_distance(law) if law.atoms else quadrature.half_distance(law)
+
+
+def _across(law, other):
+    """E|G − H|, summed over the single values of the first law, or over its numbers where it is one of counts."""
+    if not law.discrete:
+        return atoms.across(law, other)
+    base, shift, factor = (law.base, law.shift, law.factor) if isinstance(law, Affine) else (law, 0.0, 1.0)
+    return lattice.across(base, other, *(np.broadcast_to(v, len(law)) for v in (shift, factor)))
+
+
 def _families(part):
     """The types of a part, or of the parts it is made of."""
     return set().union(*map(_families, part.parts)) if isinstance(part, Mixture) else {type(part)}
@@ -451,13 +551,17 @@ def _normalised(log_w, n_parts, n):
         log_w = log_w[None, :]
     if log_w.ndim != 2 or log_w.shape[1] != n_parts or (n != 1 and len(log_w) not in (1, n)):
         raise ValueError(f"log_w must have shape ({n_parts},) or ({n}, {n_parts}), got {log_w.shape}")
-    total = _log_sum_exp(log_w.T)
-    if not np.all(np.isfinite(total)):
-        row = np.flatnonzero(~np.isfinite(total))[0]
+    top = log_w.max(axis=1)
+    if not np.all(np.isfinite(top)):
+        row = np.flatnonzero(~np.isfinite(top))[0]
         raise ValueError(
             f"log_w needs a finite vote for at least one part, and none of +inf or nan; row {row} has {log_w[row]}"
         )
-    return log_w - np.where(np.abs(total) > 1e-15, total, 0.0)[:, None]
+    with np.errstate(over="ignore"):
+        rest = _log_sum_exp((log_w - top[:, None]).T)
+        done = np.abs(top + rest) <= 1e-15
+        # One after the other: their sum would round away what large votes differ by.
+        return log_w - np.where(done, 0.0, top)[:, None] - np.where(done, 0.0, rest)[:, None]
 
 
 def _log_sum_exp(values):

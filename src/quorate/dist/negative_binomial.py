@@ -6,7 +6,10 @@ import numpy as np
 from scipy import special
 
 from quorate.dist.base import Lattice, Numbers, Parametric, check_positive, check_unit, generator
-from quorate.dist.gammas import half_beta_mean, log_binomial, power
+from quorate.dist.gammas import half_beta_mean, half_step, log_binomial, power
+from quorate.dist.tails import beta_above, beta_below, log_beta_above, log_beta_below
+
+WIDE = 1e30  # 4 (1 − p) / p² from where the counts are as good as a density
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,12 +43,20 @@ class NegativeBinomial(Parametric, Lattice):
     # probabilities
 
     def cdf(self, y):
-        y, r, p = self._at(y)
-        return np.where(y < 0, 0.0, special.betainc(r, np.maximum(np.floor(y), 0.0) + 1, p))
+        return self._tail(y, beta_below, 0.0)
 
     def sf(self, y):
+        return self._tail(y, beta_above, 1.0)
+
+    def log_cdf(self, y):
+        return self._tail(y, log_beta_below, -np.inf)
+
+    def log_sf(self, y):
+        return self._tail(y, log_beta_above, 0.0)
+
+    def _tail(self, y, tail, before):
         y, r, p = self._at(y)
-        return np.where(y < 0, 1.0, special.betaincc(r, np.maximum(np.floor(y), 0.0) + 1, p))
+        return np.where(y < 0, before, tail(r, np.maximum(np.floor(y), 0.0) + 1, p))
 
     def bounds(self):
         return np.zeros(len(self)), np.where(self.p < 1, np.inf, 0.0)
@@ -54,23 +65,28 @@ class NegativeBinomial(Parametric, Lattice):
 
     @property
     def _odds(self):
-        return (1 - self.p) / self.p
+        with np.errstate(over="ignore"):
+            return (1 - self.p) / self.p
 
     @property
     def mean(self):
-        return self.r * self._odds
+        with np.errstate(over="ignore"):
+            return self.r * self._odds
 
     @property
     def variance(self):
-        return self.mean / self.p
+        with np.errstate(over="ignore"):
+            return self.mean / self.p
 
     @property
     def std(self):
-        return np.sqrt(self.mean) / np.sqrt(self.p)
+        with np.errstate(over="ignore"):
+            return np.sqrt(self.r) * np.sqrt(1 - self.p) / self.p
 
     @property
     def mode(self):
-        return np.floor(np.maximum(self.r - 1, 0.0) * self._odds)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.where(self.r > 1, np.floor((self.r - 1) * self._odds), 0.0)
 
     # scores
 
@@ -78,13 +94,19 @@ class NegativeBinomial(Parametric, Lattice):
         y, r, p = self._at(y)
         middle = self.cdf(y) - self.sf(y)
         k = np.where(np.isfinite(y), np.maximum(np.floor(y), 0.0), 0.0)
-        odds = (1 - p) / p
-        with np.errstate(invalid="ignore"):
-            return (y - r * odds) * middle + 2 * (r + k) * odds * np.exp(self.log_prob(np.floor(y)))
+        with np.errstate(all="ignore"):
+            odds = (1 - p) / p
+            # in logs, as the one factor may overflow where the other is 0
+            bump = np.exp(np.log(r + k) + np.log(odds) + self.log_prob(np.floor(y)))
+            return (y - r * odds) * middle + 2 * bump
 
     def half_distance(self):
-        q = 4 * self._odds / self.p
-        return self.variance * half_beta_mean(lambda v: (self.r + 1) * np.log1p(q * v), (self.r + 1) * q)
+        """As for all counts (see half_beta_mean), or that of Gamma where p is so small that nobody counts."""
+        with np.errstate(all="ignore"):
+            q = 4 * self._odds / self.p
+            q_, r = np.minimum(q, WIDE), np.minimum(self.r, np.where(q > WIDE, 1.0, np.inf))
+            counted = self.variance * half_beta_mean(lambda v: (r + 1) * np.log1p(q_ * v), (r + 1) * q_)
+            return np.where(q > WIDE, self._odds * np.exp(half_step(self.r)) / np.sqrt(np.pi), counted)
 
     # draws
 

@@ -7,6 +7,7 @@ from scipy import special
 
 from quorate.dist.base import Lattice, Numbers, Parametric, beside, check_not_negative, generator
 from quorate.dist.gammas import log_poisson
+from quorate.dist.tails import gamma_above, gamma_below, log_gamma_above, log_gamma_below
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,12 +35,21 @@ class Poisson(Parametric, Lattice):
     # probabilities
 
     def cdf(self, y):
-        y, rate = self._at(y)
-        return np.where(y < 0, 0.0, special.gammaincc(np.maximum(np.floor(y), 0.0) + 1, rate))
+        return self._tail(y, gamma_above, 0.0)
 
     def sf(self, y):
+        return self._tail(y, gamma_below, 1.0)
+
+    def log_cdf(self, y):
+        return self._tail(y, log_gamma_above, -np.inf)
+
+    def log_sf(self, y):
+        return self._tail(y, log_gamma_below, 0.0)
+
+    def _tail(self, y, tail, before):
+        """More than k events by time `rate` are k + 1 waiting times that end before it."""
         y, rate = self._at(y)
-        return np.where(y < 0, 1.0, special.gammainc(np.maximum(np.floor(y), 0.0) + 1, rate))
+        return np.where(y < 0, before, tail(np.maximum(np.floor(y), 0.0) + 1, rate))
 
     def bounds(self):
         return np.zeros(len(self)), np.where(self.rate > 0, np.inf, 0.0)

@@ -114,7 +114,7 @@ class Line:
             scale = np.where(scale > 0, scale, np.ptp(knots, axis=1))
             self.scale = np.clip(np.where(scale > 0, scale, np.abs(self.centre) * 1e-16), 1e-300, 1e300)
             u = self._u(knots)
-            farthest = np.log(np.finfo(float).max / self.scale)[:, None]
+            farthest = np.minimum(np.log(np.finfo(float).max) - np.log(self.scale), 709.0)[:, None]
             u = np.concatenate([u[:, :1] - TAIL, u, u[:, -1:] + TAIL], axis=1)
             u = np.clip(u, np.maximum(self._u(lo), -farthest), np.minimum(self._u(hi), farthest))
             if breaks is not None:
@@ -173,8 +173,22 @@ def missed(mass, held):
 
 def half_distance(dist):
     """½ E|Y − Y'| = ∫ F (1 − F), infinite where the mean is."""
-    value = integrate_line(lambda d, z, rows: d.cdf(z) * d.sf(z), dist)
-    return np.where(np.isfinite(dist.mean), value, np.inf)
+    out = np.full(len(dist), np.inf)
+    finite, light = np.isfinite(dist.mean), np.isfinite(dist.std)
+    for rows, way in ((finite & light, _half_by_tails), (finite & ~light, _half_by_median)):
+        if rows.any():
+            out[rows] = way(dist if rows.all() else dist[rows])
+    return out
+
+
+def _half_by_tails(dist):
+    return integrate_line(lambda d, z, rows: d.cdf(z) * d.sf(z), dist)
+
+
+def _half_by_median(dist):
+    """E|Y − m| less the crps at the median m, where tails are squared: no number is large enough to end the others."""
+    middle = dist.median
+    return dist.distance(middle) - crps(dist, middle[:, None], np.arange(len(dist)))
 
 
 def distance(dist, y):
@@ -192,14 +206,21 @@ def distance(dist, y):
     return np.where(np.isfinite(mean[:, 0]), value, np.inf).reshape(shape)
 
 
-def crps(dist, y):
-    """∫ (F(z) − 1{y ≤ z})² dz, finite for some laws that have no mean."""
-    index, places, shape = at_places(dist, y)
+def crps(dist, places, index):
+    """∫ (F(z) − 1{y ≤ z})² dz = |y − m| + ∫ of the square less that of the step from the median m, one an entry."""
+    middle = dist.median[index, None]
 
     def miss(d, z, entries):
-        return np.where(z < places[entries], d.cdf(z), d.sf(z)) ** 2
+        return off_step(d.cdf(z), d.sf(z), z < places[entries], z < middle[entries])
 
-    return integrate_line(miss, dist, places, index).reshape(shape)
+    corners = np.concatenate([places, middle], axis=1)
+    return np.abs(places - middle)[:, 0] + integrate_line(miss, dist, corners, index)
+
+
+def off_step(f, s, before, early):
+    """(F − 1{y ≤ z})² − (1{m ≤ z} − 1{y ≤ z})², for z before y or not, and before m (early) or not."""
+    below = np.where(early, f * f, -s * (1 + f))
+    return np.where(before, below, np.where(early, -f * (1 + s), s * s))
 
 
 def at_places(dist, y):

@@ -88,9 +88,12 @@ class Samples(Frozen):
         return middle + self._sum(self.weights * (self.atoms - middle[self.owner])) / self.total
 
     @kept
-    def variance(self):
-        """Σ w (a − mean)² / Σ w."""
-        return self._sum(self.weights * (self.atoms - self.mean[self.owner]) ** 2) / self.total
+    def std(self):
+        """√(Σ w (a − mean)² / Σ w), in units of the sample's largest deviation, whose square may be no number."""
+        away = np.abs(self.atoms - self.mean[self.owner])
+        unit = np.maximum.reduceat(away, self.indptr[:-1])
+        unit = np.where(unit > 0, unit, 1.0)
+        return unit * np.sqrt(self._sum(self.weights * (away / unit[self.owner]) ** 2) / self.total)
 
     @kept
     def half_distance(self):

@@ -7,6 +7,7 @@ from scipy import special
 
 from quorate.dist.base import LocationScale, Numbers, check_finite, check_positive, generator
 from quorate.dist.gammas import half_step, log_less_digamma
+from quorate.dist.tails import FADED, beta_far_below, instead, log_share
 
 FAR = 1e8  # |z| / √df from where a tail is its own first term
 
@@ -49,6 +50,12 @@ class StudentT(LocationScale):
     def sf(self, y):
         return _below(-self._standard(y), self._at(y)[1])
 
+    def log_cdf(self, y):
+        return _log_below(self._standard(y), self._at(y)[1])
+
+    def log_sf(self, y):
+        return _log_below(-self._standard(y), self._at(y)[1])
+
     def _quantile(self, p):
         df = self.df[:, None]
         tail = np.minimum(p, 1 - p)
@@ -84,18 +91,22 @@ class StudentT(LocationScale):
 
     # scores
 
+    @property
+    def too_heavy(self):
+        return self.df <= 0.5
+
     def crps(self, y):
         """Gneiting's closed form, whose E|Y − y| and ½ E|Y − Y'| are taken together: their poles at df = 1 cancel."""
         z, (y, df, loc, scale) = self._standard(y), self._at(y)
         with np.errstate(all="ignore"):
             middle = (y - loc) * (1 - 2 * _below(-z, df))
             score = middle + 2 * scale * df * np.exp(_log_norm(df)) * _gap(_log_rise(z, df), df)
-        return np.where(df > 0.5, score, np.inf)
+        return np.where((df > 0.5) & ~np.isinf(y), score, np.inf)
 
     def distance(self, y):
         z, (y, df, loc, scale) = self._standard(y), self._at(y)
         with np.errstate(all="ignore"):
-            rest = np.exp(_log_norm(df) + 0.5 * (1 - df) * _log_rise(z, df)) * df / (df - 1)
+            rest = np.exp(log_beyond(z, df))
             return np.where(df > 1, (y - loc) * (1 - 2 * _below(-z, df)) + 2 * scale * rest, np.inf)
 
     def half_distance(self):
@@ -108,6 +119,11 @@ class StudentT(LocationScale):
     def sample(self, k=1, rng=None):
         draws = generator(rng).standard_t(self.df[:, None], (len(self), k))
         return self.loc[:, None] + self.scale[:, None] * draws
+
+
+def log_beyond(z, df):
+    """log E[Z; Z > z] = log of df / (df − 1) · (1 + z² / df) p(z), for df > 1."""
+    return np.log(df / (df - 1)) + _log_norm(df) + 0.5 * (1 - df) * _log_rise(z, df)
 
 
 def _log_norm(df):
@@ -127,6 +143,21 @@ def _below(z, df):
     with np.errstate(all="ignore"):
         t = -z / np.sqrt(df)
         return np.where(t > FAR, np.exp(_log_far(df) - df * np.log(t)), special.stdtr(df, z))
+
+
+def _log_below(z, df):
+    """log P(Z ≤ z)."""
+    p = _below(z, df)
+    far = (p < FADED) & (z > -np.inf)
+    return instead(log_share(p, _below(-z, df)), far, _log_far_below, z, df)
+
+
+def _log_far_below(z, df):
+    """log of ½ I_x(df / 2, ½) at x = 1 / (1 + z² / df), and from FAR on of its first term."""
+    t = np.abs(z) / np.sqrt(df)
+    x = 1 / (1 + t * t)
+    near = beta_far_below(df / 2, 0.5, x, t * t * x) - np.log(2)
+    return np.where(t > FAR, _log_far(df) - df * np.log(t), near)
 
 
 def _log_far(df):

@@ -11,8 +11,11 @@ from quorate.dist import invert, lattice, quadrature
 from quorate.dist.atoms import half_distance, moments, total
 from quorate.dist.base import Lattice, Real, as_rows, beside, generator, kept, stretched, summary
 from quorate.dist.normal import LOG_SQRT_2PI, Normal
+from quorate.dist.student_t import StudentT, log_beyond
+from quorate.dist.tails import log_settled
 
 NARROW = 1e-3  # of the smaller tail at its near end
+LIGHT = 5.0  # degrees of freedom from where far tails are as light as a Normal's, for differences of moments
 
 
 class Truncated(Real):
@@ -99,21 +102,34 @@ class Truncated(Real):
     # probabilities
 
     def cdf(self, y):
-        y, lo, hi, log_mass = self._ends(y)
-        value = np.exp(between(self.base, lo, np.clip(y, lo, hi)) - log_mass)
-        return np.where(y < lo, 0.0, np.where(y >= hi, 1.0, np.minimum(value, 1.0)))
+        return np.exp(self._log_below(y))
 
     def sf(self, y):
-        y, lo, hi, log_mass = self._ends(y)
-        value = np.exp(between(self.base, np.clip(y, lo, hi), hi, after=True) - log_mass)
-        return np.where(y < lo, 1.0, np.where(y >= hi, 0.0, np.minimum(value, 1.0)))
+        return np.exp(self._log_above(y))
 
     def cdf_below(self, y):
-        if not self.atoms:
-            return self.cdf(y)
+        return np.exp(self._log_before(y)) if self.atoms else self.cdf(y)
+
+    def log_cdf(self, y):
+        return log_settled(self._log_below(y), self._log_above(y))
+
+    def log_sf(self, y):
+        return log_settled(self._log_above(y), self._log_below(y))
+
+    def _log_below(self, y):
         y, lo, hi, log_mass = self._ends(y)
-        value = np.exp(between(self.base, lo, np.clip(y, lo, hi), before=True) - log_mass)
-        return np.where(y <= lo, 0.0, np.where(y > hi, 1.0, np.minimum(value, 1.0)))
+        value = between(self.base, lo, np.clip(y, lo, hi)) - log_mass
+        return np.where(y < lo, -np.inf, np.where(y >= hi, 0.0, np.minimum(value, 0.0)))
+
+    def _log_above(self, y):
+        y, lo, hi, log_mass = self._ends(y)
+        value = between(self.base, np.clip(y, lo, hi), hi, after=True) - log_mass
+        return np.where(y < lo, 0.0, np.where(y >= hi, -np.inf, np.minimum(value, 0.0)))
+
+    def _log_before(self, y):
+        y, lo, hi, log_mass = self._ends(y)
+        value = between(self.base, lo, np.clip(y, lo, hi), before=True) - log_mass
+        return np.where(y <= lo, -np.inf, np.where(y > hi, 0.0, np.minimum(value, 0.0)))
 
     def bounds(self):
         lo, hi = self.base.bounds()
@@ -157,14 +173,22 @@ class Truncated(Real):
 
     @property
     def variance(self):
+        with np.errstate(over="ignore"):
+            return self.std**2
+
+    @property
+    def std(self):
         return self._moments[1]
 
     @kept
     def _moments(self):
+        """(mean, std)."""
         if self.atoms:
             found = moments(self.flat_atoms(), len(self))
         elif isinstance(self.base, Normal):
             found = _normal_moments(self)
+        elif isinstance(self.base, StudentT):
+            found = _student_moments(self)
         else:
             found = _moments(self)
         return found
@@ -180,6 +204,17 @@ class Truncated(Real):
         return invert.highest(self, np.concatenate([ends, self.quantile(invert.SCAN)], axis=1))
 
     # scores
+
+    @property
+    def too_heavy(self):
+        return self.base.too_heavy & np.isinf(self.bounds()).any(axis=0)
+
+    def crps(self, y):
+        """By the integral, as neither distance is any easier, but for atoms."""
+        if self.atoms:
+            return super().crps(y)
+        index, places, shape = quadrature.at_places(self, *beside(y, len(self)))
+        return np.where(self.too_heavy[index], np.inf, self._crps_of(places, index)).reshape(shape)
 
     def distance(self, y):
         """For atoms E|Y − y| from that of the base, less what lies outside."""
@@ -215,10 +250,13 @@ class Truncated(Real):
 class TruncatedLattice(Truncated, Lattice):
     """A count given that it lies in [lo, hi]."""
 
+    _lossy = 1e-2
     atoms = discrete = True
     smooth = Lattice.smooth
     cdf_below = Lattice.cdf_below
     sf_from = Lattice.sf_from
+    log_cdf_below = Lattice.log_cdf_below
+    log_sf_from = Lattice.log_sf_from
     flat_atoms = Lattice.flat_atoms
     mode = Lattice.mode
     entropy = Lattice.entropy
@@ -271,8 +309,7 @@ def _at_or_after(dist, y):
 
 def _before(dist, y):
     """log of (P(Y < y), P(Y ≥ y))."""
-    with np.errstate(divide="ignore"):
-        return np.log(dist.cdf_below(y)), np.log(dist.sf_from(y))
+    return dist.log_cdf_below(y), dist.log_sf_from(y)
 
 
 def _density_sum(dist, a, b):
@@ -282,8 +319,9 @@ def _density_sum(dist, a, b):
 
 
 def _moments(dist):
-    """(mean, variance) from integrals of the tails, nan or infinite where the base's are and the end is open."""
-    middle = dist.quantile(0.5)
+    """(mean, std) from integrals of the tails, nan or infinite where the base's are and the end is open."""
+    middle, (low, high) = dist.quantile(0.5), dist.quantile([0.25, 0.75]).T
+    unit = np.where(high > low, high - low, 1.0)
     tails = quadrature.integrate_line(
         lambda d, z, rows: np.where(z > middle[rows, None], d.sf(z), -d.cdf(z)), dist
     )
@@ -296,12 +334,12 @@ def _moments(dist):
     centre = np.where(lost, middle, mean)
 
     def moment(d, z, rows):
-        away = z - centre[rows, None]
-        return 2 * np.abs(away) * np.where(away > 0, d.sf(z), d.cdf(z))
+        away, u = z - centre[rows, None], unit[rows, None]
+        return 2 * np.abs(away / u) * (np.where(away > 0, d.sf(z), d.cdf(z)) / u)
 
-    variance = quadrature.integrate_line(moment, dist, centre[:, None])
-    wide = ~np.isfinite(dist.base.variance) & (open_lo | open_hi)
-    return mean, np.where(lost, np.nan, np.where(wide, np.inf, variance))
+    std = unit * np.sqrt(quadrature.integrate_line(moment, dist, centre[:, None]))
+    wide = ~np.isfinite(dist.base.std) & (open_lo | open_hi)
+    return mean, np.where(lost, np.nan, np.where(wide, np.inf, std))
 
 
 def _normal_moments(dist):
@@ -312,12 +350,45 @@ def _normal_moments(dist):
         a, b = (dist.lo - loc) / scale, (dist.hi - loc) / scale
         p_a, p_b = (np.exp(-0.5 * z * z - LOG_SQRT_2PI - dist.log_mass) for z in (a, b))
         shift = p_a - p_b
-        rest = np.where(np.isinf(a), 0.0, a * p_a) - np.where(np.isinf(b), 0.0, b * p_b)
-        mean, variance = loc + scale * shift, scale**2 * (1 + rest - shift**2)
+        rest = _times(a, p_a) - _times(b, p_b)
+        mean, std = loc + scale * shift, scale * np.sqrt(1 + rest - shift**2)
+    return _where(good, (mean, std), dist)
+
+
+def _student_moments(dist):
+    """In closed form for an open end, whose heavy tail no integral up to the largest number sees whole.
+
+    −E[Z; Z > z] is the integral of z p, and by parts E[Z²; Z > z] = z E[Z; Z > z] + df / (df − 2) P(Z' > z'), where
+    Z' has df − 2 degrees of freedom and z' = z √((df − 2) / df).
+    """
+    loc, scale, df = dist.base.loc, dist.base.scale, dist.base.df
+    good = (dist.log_mass > np.log(1e-2)) | (df < LIGHT)
+    good &= (df > 1) & (np.isinf(dist.lo) | np.isinf(dist.hi))
+    with np.errstate(all="ignore"):
+        a, b = (dist.lo - loc) / scale, (dist.hi - loc) / scale
+        past_a, past_b = (np.exp(log_beyond(z, df) - dist.log_mass) for z in (a, b))
+        less = StudentT(np.where(df > 2, df - 2, 1.0))
+        below, above = less.log_cdf(b * np.sqrt((df - 2) / df)), less.log_sf(a * np.sqrt((df - 2) / df))
+        log_share = np.where(np.isinf(b), above, below)
+        shift = past_a - past_b
+        rest = _times(a, past_a) - _times(b, past_b)
+        square = df / (df - 2) * np.exp(log_share - dist.log_mass) + rest
+        mean, std = loc + scale * shift, scale * np.sqrt(square - shift**2)
+    return _where(good, (mean, np.where(df > 2, std, np.inf)), dist)
+
+
+def _times(z, p):
+    """z p, 0 where z is infinite."""
+    return np.where(np.isinf(z), 0.0, z * p)
+
+
+def _where(good, closed, dist):
+    """The moments in closed form where they are good, else from integrals."""
+    mean, std = closed
     rows = np.flatnonzero(~good)
     if rows.size:
-        mean[rows], variance[rows] = _moments(dist[rows])
-    return mean, variance
+        mean[rows], std[rows] = _moments(dist[rows])
+    return mean, std
 
 
 def _excess(base, y, end, side, beyond):

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from distributed import KilledWorker, as_completed
 from sklearn import get_config
 
-from quorate.run.job import fit_job, name_job, packed, portable, unpacked
+from quorate.run.job import fit_job, name_job, packed_for, portable, unpacked
 
 AHEAD = 256  # how many jobs the cluster is given at a time, at least: one that adapts grows with its work
 LOSSES = 5  # how often every worker that holds the data may be lost
@@ -54,7 +54,7 @@ class Dask:
             while waiting or futures:
                 while waiting and len(futures) < ahead:
                     job = waiting.popleft()
-                    future = self.client.submit(_fit, packed((job, config)), sent, pure=False)
+                    future = self.client.submit(_fit, packed_for(job, (job, config)), sent, pure=False)
                     futures[future] = job
                     done.add(future)
                 future = next(done)
@@ -79,7 +79,7 @@ class Dask:
 def _fit(blob, data):
     try:
         job, config = unpacked(blob)
-        return packed(fit_job(job, data, config))
+        return packed_for(job, fit_job(job, data, config))
     except Exception as error:
         failure = portable(error)
     raise failure

@@ -69,6 +69,15 @@ def packed(value):
     return cloudpickle.dumps(value)
 
 
+def packed_for(job, value):
+    """The bytes of a value; the error names the job where there are none."""
+    try:
+        return packed(value)
+    except Exception as error:
+        name_job(error, job)
+        raise
+
+
 def unpacked(blob):
     """The value of `packed` bytes."""
     return pickle.loads(blob)

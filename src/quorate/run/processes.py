@@ -6,6 +6,7 @@ import pickle
 import shutil
 import signal
 import tempfile
+import threading
 import time
 import warnings
 import weakref
@@ -14,7 +15,6 @@ from concurrent.futures import Future, wait
 from contextlib import closing, contextmanager
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 
 import cloudpickle
 from joblib.externals.loky import ProcessPoolExecutor, process_executor
@@ -22,11 +22,12 @@ from joblib.externals.loky.process_executor import BrokenProcessPool
 from sklearn import get_config
 
 from quorate.run.executors import as_done
-from quorate.run.job import fit_job, name_job, packed, portable, unpacked
+from quorate.run.job import fit_job, name_job, packed_for, portable, unpacked
 
 TRIES = 3  # how often a member may be under way when a process dies
 IDLE = 300  # seconds after which a process without work ends
 PATIENCE = 0.5  # seconds that processes are given to be done with work that is of no use any more
+WATCH = 1  # seconds between looks at whether the parent is there
 ONE_THREAD = {
     f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB", "NUMBA")
 }
@@ -66,7 +67,7 @@ class Processes:
         waiting, config, died = deque(jobs), get_config(), None
 
         def submit(job):
-            sent.append(_submitted(pool, folder, _packed_job(job, config)))
+            sent.append(_submitted(pool, folder, packed_for(job, (job, config))))
             if not sent[-1].done():
                 under_way[job.key] = job
             return sent[-1]
@@ -100,14 +101,6 @@ def _submitted(pool, *arguments):
         return future
 
 
-def _packed_job(job, config):
-    try:
-        return packed((job, config))
-    except Exception as error:
-        name_job(error, job)
-        raise
-
-
 def _answer(path):
     """The member in an answer; the warnings that came with it are given here, where the user's filters are."""
     member, told = unpacked(Path(path).read_bytes())
@@ -119,14 +112,14 @@ def _answer(path):
 
 # Pools: one for each fit at a time, because a death breaks all of a pool; the last one is kept for the next fit.
 
-_lock = Lock()
+_lock = threading.Lock()
 _idle: tuple | None = None  # (process that may use it, number of workers, pool)
 
 
 @contextmanager
 def _pool(n):
     """A pool of n processes, and a list for the futures of what is sent to it."""
-    pool = _taken(n) or ProcessPoolExecutor(n, timeout=IDLE, initializer=_begin, env=ONE_THREAD)
+    pool = _taken(n) or ProcessPoolExecutor(n, timeout=IDLE, initializer=_begin, initargs=(os.getpid(),), env=ONE_THREAD)
     sent: list[Future] = []
     free = False
     try:
@@ -172,9 +165,17 @@ def _kept(n, pool):
 # In the process
 
 
-def _begin():
+def _begin(parent):
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent decides
     process_executor._USE_PSUTIL = False  # loky would take data that is mapped for the first time for a leak
+
+
+def _end_with(parent):
+    """End when the parent has ended, however it ended: who is killed can tell nobody."""
+    while os.getppid() == parent:
+        time.sleep(WATCH)
+    os._exit(1)
 
 
 def _fit(folder, blob):
@@ -184,7 +185,7 @@ def _fit(folder, blob):
             warnings.simplefilter("always")
             member = fit_job(job, _read(folder), config)
         told = [(w.message, w.category, w.filename, w.lineno) for w in caught]
-        return _written(packed((member, told)), folder)
+        return _written(packed_for(job, (member, told)), folder)
     except BaseException as error:
         failure = portable(error)
     raise failure

@@ -30,7 +30,7 @@ class Checkpoint:
     >>> import quorate as q
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = q.BaggingClassifier(n_estimators=3).set_callbacks(q.store.Checkpoint("fit")).fit(X, y)
+    >>> model = q.BaggingClassifier(n_estimators=3).set_callbacks(q.Checkpoint("fit")).fit(X, y)
     """
 
     def __init__(self, path, trust=("sklearn",)):
@@ -47,21 +47,24 @@ class Checkpoint:
         """Open the folder for a plan: the seed to use, which is the one of the fit that began it."""
         self._found = {}
         self._plan = plan
-        known = self._known_plan()
-        if known is None:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            if any(file.suffix != ".part" for file in self._folder.iterdir()):
-                raise ValueError(
-                    f"{self._folder} holds other files than a checkpoint's; give an empty or a new folder"
-                )
-            format.write(self._folder / "plan.json", strict.text({"plan": plan, "seed": seed}))
-            return seed
+        known = self._known_plan() or self._begun(plan, seed)
         if known["plan"] != plan:
             raise ValueError(
                 f"the checkpoint in {self._folder} belongs to another fit (other data, parameters or estimator); "
                 f"give another folder, or delete this one to begin anew"
             )
         return known["seed"]
+
+    def _begun(self, plan, seed):
+        """The plan written down: this one, or that of another fit which was first."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        others = [file for file in self._folder.iterdir() if file.suffix != ".part"]
+        if others and self._known_plan() is None:
+            raise ValueError(
+                f"{self._folder} holds other files than a checkpoint's; give an empty or a new folder"
+            )
+        format.write_first(self._folder / "plan.json", strict.text({"plan": plan, "seed": seed}))
+        return self._known_plan()
 
     def _known_plan(self):
         try:

@@ -29,7 +29,7 @@ SCALARS = {
     )
 }
 _SCALAR_NAMES = {kind: name for name, kind in SCALARS.items()}
-MAX_TEXT = 1 << 26  # characters of an array of strings, each as wide as the widest
+MAX_TEXT = 1 << 26  # characters of a file's arrays of strings, each as wide as the widest of its array
 
 
 class Writer:
@@ -37,6 +37,7 @@ class Writer:
 
     def __init__(self, third):
         self.tensors = []
+        self._text_left = MAX_TEXT
         self._third = third
 
     def value(self, value, depth=0):
@@ -70,6 +71,9 @@ class Writer:
     def array(self, value):
         """The JSON for an array."""
         if value.dtype.kind in "UO":
+            self._text_left -= value.nbytes // 4 if value.dtype.kind == "U" else 0
+            if self._text_left < 0:
+                raise ValueError(f"the model's arrays of strings are longer than {MAX_TEXT} characters")
             return {"text": _text(value)}
         columns_first = value.flags.f_contiguous and not value.flags.c_contiguous
         return {"transposed" if columns_first else "array": self.tensor(value.T if columns_first else value)}
@@ -94,6 +98,7 @@ class Reader:
     def __init__(self, tensors, third):
         self.tensors = tensors
         self.left = set(range(len(tensors)))
+        self.text_left = MAX_TEXT
         self._third = third
 
     def value(self, node, path="model", depth=0):
@@ -173,7 +178,11 @@ class Reader:
             array = np.empty(len(values), object)
             array[:] = values
             return array.reshape(shape)
-        return np.array(values, _width(dtype, values)).reshape(shape)
+        width = _width(dtype, values)
+        self.text_left -= width * len(values)
+        if self.text_left < 0:
+            raise ModelFormatError(f"its arrays of strings are longer than {MAX_TEXT} characters")
+        return np.array(values, dtype).reshape(shape)
 
     def _array(self, inside, path, depth):
         return self.tensor(inside)
@@ -198,11 +207,11 @@ _TAGS = {
 
 
 def _width(dtype, values):
-    """The type "<U7" of strings that are at most 7 long, and all of them together not too many."""
+    """7 for the type "<U7", if that many characters are enough for each string."""
     digits = dtype[2:] if type(dtype) is str and dtype[:2] == "<U" else ""
     width = int(digits) if digits.isdecimal() and len(digits) < 9 else 0
-    if width < 1 or dtype != f"<U{width}" or width * len(values) > MAX_TEXT:
+    if width < 1 or dtype != f"<U{width}" or width > MAX_TEXT:
         raise ModelFormatError(f"{dtype!r} is no type of string, or too wide a one")
     if any(len(v) > width or v.endswith("\0") for v in values):
         raise ModelFormatError(f"a string does not fit {dtype}")
-    return dtype
+    return width

@@ -38,7 +38,7 @@ DTYPES = {
 DTYPES["BOOL"] = np.dtype(bool)
 
 MAX_FILE = 1 << 34  # 16 GiB
-MAX_MANIFEST = 1 << 26  # 64 MiB; a parsed manifest takes some thirty times its length
+MAX_MANIFEST = 1 << 25  # 32 MiB, and as much for skops' tree; strict.py limits what they may hold
 MAX_NAMES = 1 << 24  # 16 MiB of names, types and shapes of tensors
 
 
@@ -122,7 +122,7 @@ def check_booleans(values):
 
 def read(path):
     """The bytes of a file, at most MAX_FILE of them."""
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=_at_once) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise ModelFormatError(f"{path} is no ordinary file")
@@ -135,14 +135,39 @@ def read(path):
         return head if head != MAGIC else head + file.read(status.st_size - len(head))
 
 
+def _at_once(path, flags):
+    """Open without waiting: a pipe to which nobody writes would be waited for without end."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def write(path, data):
     """Put a file in its place whole: what was there before stays until the new one is safe on disk."""
+    _write(path, data, os.replace)
+
+
+def write_first(path, data):
+    """Put a file in its place whole, unless one is there already, which then stays."""
+    _write(path, data, _put_first)
+
+
+def _put_first(part, path):
+    try:
+        os.link(part, path)
+    except FileExistsError:
+        pass
+    except OSError:  # a file system without links
+        os.replace(part, path)
+    part.unlink(missing_ok=True)
+
+
+def _write(path, data, put):
     path = Path(os.path.realpath(path))
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file in it")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name} into; make it first")
-    part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}.part")
+    # Without the file's own name, which may be as long as a name can be.
+    part = path.with_name(f".quorate-{secrets.token_hex(8)}.part")
     try:
         with open(part, "xb") as file:
             file.write(data)
@@ -150,7 +175,7 @@ def write(path, data):
             os.fsync(file.fileno())
         if path.exists():
             os.chmod(part, stat.S_IMODE(path.stat().st_mode))
-        os.replace(part, path)
+        put(part, path)
     except BaseException:
         part.unlink(missing_ok=True)
         raise

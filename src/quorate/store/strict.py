@@ -5,11 +5,13 @@ import math
 
 from quorate.store.format import ModelFormatError
 
+MAX_VALUES = 1 << 21  # a value takes up to some 250 bytes when it is parsed
 MAX_DEPTH = 120  # brackets within brackets; ten committees within each other take about a hundred
 
 
 def parse(data, what):
     """The value that `data` (UTF-8) stands for."""
+    check_size(data, what)
     try:
         return json.loads(
             data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite
@@ -20,6 +22,12 @@ def parse(data, what):
         raise ModelFormatError(f"{what} is nested too deeply") from None
     except ValueError as error:
         raise ModelFormatError(f"{what} is no valid JSON: {error}") from error
+
+
+def check_size(data, what):
+    """That the text holds no more values than memory is meant for; each but the first follows one of [, { and a comma."""
+    if sum(data.count(sign) for sign in (b"[", b"{", b",")) > MAX_VALUES:
+        raise ModelFormatError(f"{what} holds more than {MAX_VALUES} values")
 
 
 def text(value):

@@ -18,7 +18,7 @@ from types import FunctionType, MethodType
 import numpy as np
 
 from quorate.store import npy, states, strict
-from quorate.store.format import ModelFormatError
+from quorate.store.format import MAX_MANIFEST, ModelFormatError
 from quorate.store.registry import entry_of
 from quorate.store.schema import Schema, shortened
 from quorate.store.trust import Everyone, name_of
@@ -234,7 +234,7 @@ class Incoming:
         schema, files, self._nodes = strict.keys(
             self._part, ("schema", "files", "slots"), "the third-party part"
         )
-        root = strict.parse(_bytes(reader, schema), "skops' schema")
+        root = strict.parse(_tree(reader, schema), "skops' schema")
         if type(files) is not dict or type(self._nodes) is not list or len(files) > MAX_FILES:
             raise ModelFormatError("the third-party part has no files")
         found = {name: _file(reader, name, parts) for name, parts in files.items()}
@@ -276,6 +276,13 @@ def _bytes(reader, number):
     if tensor.dtype != np.uint8 or tensor.ndim != 1:
         raise ModelFormatError(f"tensor {number} should be bytes")
     return tensor.tobytes()
+
+
+def _tree(reader, number):
+    raw = _bytes(reader, number)
+    if len(raw) > MAX_MANIFEST:
+        raise ModelFormatError(f"skops' schema has {len(raw)} bytes, more than the {MAX_MANIFEST} allowed")
+    return raw
 
 
 def _file(reader, name, parts):
