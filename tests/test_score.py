@@ -296,6 +296,15 @@ def test_r2_and_rmse_at_the_edges(rng):
     assert r2(1e15 + np.array([0.0, 1.0, 3.0]), 1e15 + np.array([0.0, 1.0, 2.0])) == pytest.approx(0.5)
 
 
+@pytest.mark.filterwarnings("error")
+def test_rmse_and_r2_of_any_size():
+    assert rmse([0.0, 0.0], [1e200, 1.0], [0.0, 1.0]) == 1.0
+    assert rmse([0.0, 0.0], [1e200, 1.0], [1.0, 0.0]) == 1e200
+    assert rmse([0.0], [0.0]) == 0.0
+    assert rmse([-1.7e308], [1.7e308]) == np.inf
+    assert r2([1.0, 2.0], [1e-320, 2e-320]) == -np.inf
+
+
 def test_a_label_not_known_is_a_miss():
     assert accuracy(q.Categorical([[0.9, 0.1]], ["a", "b"]), ["a", "c"]) == 0.5
 

@@ -193,6 +193,11 @@ def test_quantile_of_cdf(d):
 
 
 @over(ALL)
+def test_no_levels(d):
+    assert d.quantile([]).shape == (len(d), 0)
+
+
+@over(ALL)
 def test_quantile_of_the_ends(d):
     lo, hi = d.bounds()
     np.testing.assert_array_equal(d.quantile([0.0, 1.0]), np.stack([lo, hi], axis=1))
@@ -205,10 +210,10 @@ def test_cdf_rises_from_0_to_1(d):
     grid = np.sort(np.concatenate([d.quantile(LEVELS), d.quantile(P) + 0.1], axis=1), axis=1)
     for f in (d.cdf(grid), -d.sf(grid)):
         assert np.all(np.diff(f, axis=1) >= -1e-14)
-    assert np.all(d.cdf(np.inf) == 1)
+    np.testing.assert_allclose(d.cdf(np.inf), 1, rtol=1e-15)  # votes are rounded
     assert np.all(d.cdf(-np.inf) == 0)
     assert np.all(d.sf(np.inf) == 0)
-    assert np.all(d.sf(-np.inf) == 1)
+    np.testing.assert_allclose(d.sf(-np.inf), 1, rtol=1e-15)
 
 
 @over(ALL)
@@ -218,6 +223,9 @@ def test_complements(d):
     np.testing.assert_allclose(d.sf_from(y), 1 - d.cdf_below(y), atol=1e-12)
     np.testing.assert_allclose(np.exp(d.log_cdf(y)), d.cdf(y), rtol=1e-12)
     np.testing.assert_allclose(np.exp(d.log_sf(y)), d.sf(y), rtol=1e-12, atol=1e-300)
+    for one, other in ((d.log_cdf, d.sf), (d.log_sf, d.cdf)):
+        small = other(y) < 0.4
+        np.testing.assert_allclose(one(y)[small], np.log1p(-other(y)[small]), rtol=1e-9)
     jump = d.cdf(y) - d.cdf_below(y)
     if not d.atoms:
         assert np.all(jump == 0)
@@ -229,6 +237,19 @@ def test_complements(d):
 def test_nan_is_answered_with_nan(d):
     for answer in (d.cdf(np.nan), d.log_prob(np.nan)):
         assert np.all(np.isnan(answer))
+
+
+@over(ALL)
+def test_log_tails_go_on_where_tails_end(d):
+    """A tail that is 0 in numbers is not in logs, unless it is beyond the support."""
+    (lo, hi), middle = d.bounds(), d.median[:, None]
+    out = np.array([2.0, 30.0, 400.0, 1e5]) * scale_of(d)[:, None]
+    below, above = d.log_cdf(middle - out), d.log_sf(middle + out)
+    for log_p in (below, above):
+        assert np.all(log_p[:, 1:] <= log_p[:, :-1])
+    at_least = np.greater_equal if d.atoms else np.greater
+    np.testing.assert_array_equal(below > -np.inf, at_least(middle - out, lo[:, None]))
+    np.testing.assert_array_equal(above > -np.inf, middle + out < hi[:, None])
 
 
 @over(SMOOTH | SAMPLES)
@@ -290,6 +311,13 @@ def test_moments(d):
             tolerance = 3e-4 if "Student" in repr(d) else 1e-6  # the far tail beyond 1e-13 weighs
             assert row.variance[0] == pytest.approx(variance, rel=tolerance, abs=1e-14 * unit**2)
     np.testing.assert_allclose(d.std, np.sqrt(d.variance), rtol=1e-12)
+
+
+@over(SMOOTH | SAMPLES | MIXED)
+@pytest.mark.parametrize("unit", [1e-170, 1e170])
+def test_std_of_any_size(d, unit):
+    """Squares of which are no numbers."""
+    np.testing.assert_allclose((unit * d).std, unit * d.std, rtol=1e-9)
 
 
 @over({name: d for name, d in ALL.items() if name not in NO_MEAN})
@@ -431,6 +459,28 @@ def test_affine(d, shift, factor):
         )
     draws = a.sample(3, 5)
     assert draws.shape == (len(d), 3)
+
+
+def test_operators_take_numbers():
+    for operate in (lambda d: d + d, lambda d: d - d, lambda d: d * d, lambda d: d / d):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            operate(Normal(0.0))
+    with pytest.raises(TypeError, match="loc takes numbers, got Gamma"):
+        Normal(Gamma(2.0))
+    with pytest.raises(TypeError, match="shift takes numbers, got Normal"):
+        Normal(0.0).affine(Normal(0.0))
+
+
+def test_turning_samples_twice_costs_no_room():
+    d = Empirical.ragged(*LEAVES)
+    turned = -d
+    for _ in range(4):
+        turned = -turned
+    assert len(turned.samples.atoms) == len(d.samples.atoms)
+    np.testing.assert_array_equal(turned.mean, -d.mean)
+    mixed = d * [1.0, -1.0]
+    assert len(mixed.samples.atoms) == 2 * len(d.samples.atoms)
+    np.testing.assert_array_equal(mixed.mean, d.mean * [1.0, -1.0])
 
 
 def test_affine_keeps_the_family_where_it_can():
@@ -631,6 +681,104 @@ def test_uncertainty_goes_down_the_levels():
         agreed.uncertainty("surprise")
 
 
+PEAKED = {
+    "gamma": Gamma([0.3, 0.1, 0.01, 3.0]),
+    "beta": Beta([0.2, 0.01, 2.0, 5.0], [0.2, 0.1, 0.2, 0.3]),
+    "affine beta": 10.1 + 5.3 * Beta([0.2, 0.1], [0.2, 3.0]),
+    "affine gamma": 5.0 - 2.0 * Gamma([0.1, 0.4]),
+    "lognormal": LogNormal([0.0, 1.0, 2.0], [4.0, 10.0, 30.0]),
+}
+HEAVY = {
+    "student": StudentT([0.6, 1.001, 1.02, 1.5]),
+    "lognormal": LogNormal(0.0, [10.0, 20.0]),
+    "counts": NegativeBinomial([0.01, 1e-4], 1e-9),
+}
+
+
+@over(SMOOTH | PEAKED)
+def test_agreed_density(d):
+    """What all members say is what the mixture says, though it is summed in another way."""
+    agreed = Mixture(LOG, [d, d])
+    np.testing.assert_allclose(agreed.entropy, d.entropy, rtol=2e-8, atol=2e-8)
+    np.testing.assert_allclose(Truncated(agreed).entropy, d.entropy, rtol=2e-8, atol=2e-8)
+
+
+@over(ALL | HEAVY)
+def test_agreed_scores(d):
+    agreed, y = Mixture(LOG, [d, d]), d.quantile([0.01, 0.3, 0.9])
+    np.testing.assert_allclose(agreed.crps(y), d.crps(y), rtol=1e-8, atol=1e-9 * scale_of(d).min())
+    np.testing.assert_allclose(agreed.half_distance(), d.half_distance(), rtol=1e-8)
+
+
+@over(ALL)
+def test_crps_of_endless_tails(d):
+    """A tail that falls no faster than one over the square root has no score, if it has a vote."""
+    endless = Mixture(LOG, [d, StudentT(0.5)])
+    assert np.all(endless.crps(1.0) == np.inf)
+    assert np.all(Truncated(endless, -1e9).crps([[1.0, 2.0]]) == np.inf)
+    assert np.all(np.isfinite(Truncated(endless, -1e9, 1e9).crps(1.0)))
+    silent = Mixture([0.0, -np.inf], [d, StudentT(0.5)])
+    np.testing.assert_allclose(silent.crps(1.0), d.crps(1.0), rtol=1e-7, atol=1e-9)
+
+
+def test_large_votes():
+    parts = [Normal(0.0), Normal(1.0)]
+    np.testing.assert_allclose(
+        Mixture([-1e12, -1e12 + 1], parts).weights[0], [1 / (1 + np.e), np.e / (1 + np.e)]
+    )
+    np.testing.assert_array_equal(Mixture([1e17, 1e17], parts).weights, [[0.5, 0.5]])
+    np.testing.assert_array_equal(Mixture([1e308, -1e308], parts).weights, [[1.0, 0.0]])
+
+
+def test_no_rows_of_row_votes():
+    d = MIXED["mixture without"][:0]
+    assert [len(column) for column in d.flat_atoms()] == [0, 0, 0]
+
+
+def test_classes_are_named_plainly():
+    with pytest.raises(ValueError, match=r"\['a', 'b'\] and \['a', 'c'\]"):
+        Mixture([0.0, 0.0], [Categorical([[0.5, 0.5]], classes) for classes in (["a", "b"], ["a", "c"])])
+
+
+def test_mean_difference_over_all_pairs():
+    """Counts on two grids, samples and densities, against sums over every value of every two parts."""
+    parts = [Poisson(4.0), 0.3 * Poisson(7.0), Empirical([1.0, 3.5, 9.0]), Normal(2.0, 3.0), 1.0 + Gamma(2.0)]
+    w = np.array([0.1, 0.2, 0.3, 0.25, 0.15])
+    d = Mixture(np.log(w), parts)
+
+    def apart(a, b):
+        if a.atoms:
+            _, values, p = a.flat_atoms()
+            return np.sum(p * b.distance(values))
+        if b.atoms:
+            return apart(b, a)
+        return integral(lambda z: a.cdf(z) * b.sf(z) + a.sf(z) * b.cdf(z), np.linspace(-30, 60, 901))
+
+    pairs = np.array([[apart(a, b) for b in parts] for a in parts])
+    np.testing.assert_allclose(d.half_distance(), 0.5 * w @ pairs @ w, rtol=1e-9)
+
+
+@pytest.mark.parametrize("other", [Normal(5e5, 1.0), 0.3 * Poisson(1e6), Empirical([1.0, 5e5])])
+def test_wide_counts_are_summed_in_panels(other):
+    counts = Poisson(5e5)
+    _, values, p = counts.flat_atoms()
+    across = np.sum(p * other.distance(values[None])[0])
+    halves = counts.half_distance() + other.half_distance()
+    np.testing.assert_allclose(
+        Mixture(np.zeros(2), [counts, other]).half_distance(), 0.25 * (halves + across), rtol=1e-10
+    )
+
+
+def test_counts_of_any_width_are_no_list():
+    """Where a list of every number would be longer than a lifetime."""
+    wide = Mixture(LOG, [Poisson(3.0), NegativeBinomial(0.01, 1e-9)])
+    np.testing.assert_allclose((0.1 * wide).entropy, wide.entropy, rtol=1e-12)
+    np.testing.assert_allclose((0.1 * wide).crps(1.0), 0.1 * wide.crps(10.0), rtol=1e-9)
+    mixed = Mixture(np.zeros(2), [Normal(0.0), Poisson(1e15)])
+    np.testing.assert_allclose(mixed.crps(1.0), 0.25e15, rtol=1e-6)
+    np.testing.assert_allclose((0.1 * mixed).crps(0.1), 0.1 * mixed.crps(1.0), rtol=1e-9)
+
+
 def test_mixture_of_dirichlets():
     d = SHARES["mixture of dirichlets"]
     y = d.sample(2000, 0)
@@ -643,6 +791,15 @@ def test_mixture_of_dirichlets():
     np.testing.assert_allclose(sum(u.levels), u.total, rtol=1e-12)
     with pytest.raises(ValueError, match="entropy"):
         d.uncertainty("entropy")
+
+
+def test_classes_and_shares_are_asked_for_rows():
+    with pytest.raises(ValueError, match="y has 2 values for 3 rows"):
+        Categorical(np.full((3, 2), 0.5)).log_prob([0, 1])
+    d = Categorical([[0.25, 0.75]], classes=["a", None])
+    np.testing.assert_allclose(d.log_prob([None, "a", "b"]), [np.log(0.75), np.log(0.25), -np.inf])
+    with pytest.raises(ValueError, match=r"different numbers of shares: \[2, 3\]"):
+        Mixture(LOG, [Dirichlet([1.0, 2.0]), Dirichlet([1.0, 2.0, 3.0])])
 
 
 def test_dirichlet():

@@ -105,7 +105,12 @@ def test_a_process_that_is_killed(tmp_path):
 
 def test_another_plan_is_refused(tmp_path):
     killed_after(2, bag(), tmp_path)
-    others = [(bag(n_estimators=7), X, Y), (bag(), X + 1, Y), (bag(), X, Y[::-1]), (bag(random_state=1), X, Y)]
+    others = [
+        (bag(n_estimators=7), X, Y),
+        (bag(), X + 1, Y),
+        (bag(), X, Y[::-1]),
+        (bag(random_state=1), X, Y),
+    ]
     for model, rows, y in others:
         with pytest.raises(
             ValueError, match=r"belongs to another fit .*give another folder, or delete this one"

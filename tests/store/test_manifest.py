@@ -241,7 +241,7 @@ def put(index, value):
             "weighs 3 members of 2",
         ),
         ("margins", (*CALIBRATED, "slopes"), put((0, 0), np.nan), "slopes has numbers that are not finite"),
-        ("margins", (*CALIBRATED, "slopes"), lambda v: v[:, :2], "does not answer"),
+        ("margins", (*CALIBRATED, "slopes"), lambda v: v[:, :2], "slopes are not"),
         ("margins", (*CALIBRATED, "intercepts"), lambda v: v[:2], "not one of 3 classes"),
         ("margins", (*CALIBRATED, "shares"), put(slice(None), 0.9), "exceed one"),
         ("residuals", (*RESIDUALS, "weights"), put(0, -1.0), "weights has a number below 0"),

@@ -82,17 +82,11 @@ class Affine(Real):
     def sf_from(self, y):
         return self._either(y, self.base.sf_from, self.base.cdf)
 
-    def log_cdf(self, y):
-        return self._either(y, self.base.log_cdf, self.base.log_sf_from)
+    def _log_tails(self, y):
+        return self._either(y, self.base._log_tails, lambda x: self.base._log_tails_before(x)[::-1])
 
-    def log_sf(self, y):
-        return self._either(y, self.base.log_sf, self.base.log_cdf_below)
-
-    def log_cdf_below(self, y):
-        return self._either(y, self.base.log_cdf_below, self.base.log_sf)
-
-    def log_sf_from(self, y):
-        return self._either(y, self.base.log_sf_from, self.base.log_cdf)
+    def _log_tails_before(self, y):
+        return self._either(y, self.base._log_tails_before, lambda x: self.base._log_tails(x)[::-1])
 
     def _either(self, y, upright, reflected):
         x, factor = self._at(y)

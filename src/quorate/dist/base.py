@@ -16,7 +16,7 @@ import numpy as np
 
 from quorate.dist import lattice, quadrature
 from quorate.dist.invert import SCAN, highest, invert
-from quorate.dist.tails import log_share
+from quorate.dist.tails import log_shares
 
 Numbers = Any  # a parameter: a number for all rows, or an array of one a row; an array once it is checked
 
@@ -112,9 +112,13 @@ class Real(Predictive):
 
     support: tuple[float, float] = (-np.inf, np.inf)
     _integral: Any = quadrature  # how what is derived is summed
-    _lossy: float = 1e-6  # a crps this small beside ½ E|Y − Y'| is no difference of distances
 
     # what kind of law it is
+
+    @property
+    def _lossy(self):
+        """How small beside ½ E|Y − Y'| a crps is that would lose its digits as a difference of distances."""
+        return 1e-6
 
     @property
     def too_heavy(self):
@@ -156,24 +160,29 @@ class Real(Predictive):
 
     def log_cdf(self, y):
         """log P(Y ≤ y)."""
-        return log_share(self.cdf(y), self.sf(y))
+        return self._log_tails(y)[0]
 
     def log_sf(self, y):
         """log P(Y > y)."""
-        return log_share(self.sf(y), self.cdf(y))
+        return self._log_tails(y)[1]
 
-    def log_cdf_below(self, y):
-        """log P(Y < y)."""
-        return log_share(self.cdf_below(y), self.sf_from(y)) if self.atoms else self.log_cdf(y)
+    def _log_tails(self, y):
+        """(log P(Y ≤ y), log P(Y > y)), each from the other where that is the smaller."""
+        return log_shares(self.cdf(y), self.sf(y))
 
-    def log_sf_from(self, y):
-        """log P(Y ≥ y)."""
-        return log_share(self.sf_from(y), self.cdf_below(y)) if self.atoms else self.log_sf(y)
+    def _log_tails_before(self, y):
+        """(log P(Y < y), log P(Y ≥ y))."""
+        return log_shares(self.cdf_below(y), self.sf_from(y)) if self.atoms else self._log_tails(y)
 
     def bounds(self):
         """(lowest, highest) possible value of each row, two arrays."""
         lo, hi = self.support
         return np.full(len(self), float(lo)), np.full(len(self), float(hi))
+
+    @property
+    def ends(self):
+        """The bounds of this law and of the laws it is made of, shape (n, k)."""
+        return np.stack(self.bounds(), axis=1)
 
     def quantile(self, p):
         """The smallest y with cdf(y) ≥ p: shape (n,) for a number p, (n, k) for k levels or an (n, k) array."""
@@ -267,6 +276,10 @@ class Real(Predictive):
 
         return Affine(self, shift, factor)
 
+    def _seen_from(self, lo, hi):
+        """This law for questions about [lo, hi] only: its logs may all be less a number of the row's own."""
+        return self
+
     def _truncated(self, lo, hi):
         """This law given lo ≤ Y ≤ hi where its kind knows how to say it, else None."""
         return None
@@ -339,11 +352,8 @@ class Lattice(Real):
     def sf_from(self, y):
         return self.sf(np.ceil(np.asarray(y, float)) - 1.0)
 
-    def log_cdf_below(self, y):
-        return self.log_cdf(np.ceil(np.asarray(y, float)) - 1.0)
-
-    def log_sf_from(self, y):
-        return self.log_sf(np.ceil(np.asarray(y, float)) - 1.0)
+    def _log_tails_before(self, y):
+        return self._log_tails(np.ceil(np.asarray(y, float)) - 1.0)
 
     def flat_atoms(self):
         """(row, value, probability) of the whole numbers that hold all but 1e-16 of each row."""

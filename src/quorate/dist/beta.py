@@ -7,7 +7,8 @@ from scipy import special
 
 from quorate.dist.base import Numbers, Parametric, Real, beside, check_positive, generator
 from quorate.dist.gammas import LOG_SQRT_2PI, half_step, log_binomial, log_less_digamma, stirling_error
-from quorate.dist.tails import beta_above, beta_below, log_beta_above, log_beta_below
+from quorate.dist.invert import EPS
+from quorate.dist.tails import beta_above, beta_below, log_beta
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,20 +45,16 @@ class Beta(Parametric, Real):
     # probabilities
 
     def cdf(self, y):
-        return self._tail(y, beta_below)
+        y, a, b = self._at(y)
+        return beta_below(a, b, np.clip(y, 0, 1))
 
     def sf(self, y):
-        return self._tail(y, beta_above)
-
-    def log_cdf(self, y):
-        return self._tail(y, log_beta_below)
-
-    def log_sf(self, y):
-        return self._tail(y, log_beta_above)
-
-    def _tail(self, y, tail):
         y, a, b = self._at(y)
-        return tail(a, b, np.clip(y, 0, 1))
+        return beta_above(a, b, np.clip(y, 0, 1))
+
+    def _log_tails(self, y):
+        y, a, b = self._at(y)
+        return log_beta(a, b, np.clip(y, 0, 1))
 
     def _quantile(self, p):
         return special.betaincinv(self.a[:, None], self.b[:, None], p)
@@ -105,6 +102,15 @@ class Beta(Parametric, Real):
         a, b = self.a, self.b
         ratio = half_step(a) + half_step(b) - half_step(a + b)
         return np.exp(ratio) / (np.sqrt(np.pi) * (a + b))
+
+    # closure
+
+    def _affine(self, shift, factor):
+        """1 − Y is Beta(b, a), in which no digits of what is near 1 are lost."""
+        if not np.allclose(shift, -factor, rtol=4 * EPS, atol=0):
+            return super()._affine(shift, factor)
+        turned = Beta(self.b, self.a)
+        return turned if np.all(factor == -1) else Real._affine(turned, 0.0, -factor)
 
     # draws
 

@@ -15,7 +15,7 @@ from quorate.dist.base import (
     generator,
 )
 from quorate.dist.gammas import half_beta_mean, log_binomial
-from quorate.dist.tails import beta_above, beta_below, log_beta_above, log_beta_below
+from quorate.dist.tails import beta_above, beta_below, log_beta
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,23 +46,26 @@ class Binomial(Parametric, Lattice):
     # probabilities
 
     def cdf(self, y):
-        return self._tail(y, beta_above, 0.0, 1.0)
+        return self._with_ends(y, beta_above(*self._as_beta(y)), 0.0, 1.0)
 
     def sf(self, y):
-        return self._tail(y, beta_below, 1.0, 0.0)
+        return self._with_ends(y, beta_below(*self._as_beta(y)), 1.0, 0.0)
 
-    def log_cdf(self, y):
-        return self._tail(y, log_beta_above, -np.inf, 0.0)
+    def _log_tails(self, y):
+        below, above = log_beta(*self._as_beta(y))
+        return self._with_ends(y, above, -np.inf, 0.0), self._with_ends(y, below, 0.0, -np.inf)
 
-    def log_sf(self, y):
-        return self._tail(y, log_beta_below, 0.0, -np.inf)
-
-    def _tail(self, y, tail, before, after):
+    def _as_beta(self, y):
+        """(a, b, p): Y ≤ k as often as Beta(a, b) > p, for a = k + 1 and b = n − k."""
         y, n, p = self._at(y)
         inside = (y >= 0) & (y < n)
         k = np.where(inside, np.floor(y), 0.0)
-        value = tail(k + 1, np.where(inside, n - k, 1.0), p)
-        return np.where(inside, value, np.where(np.isnan(y), np.nan, np.where(y < 0, before, after)))
+        return k + 1, np.where(inside, n - k, 1.0), p
+
+    def _with_ends(self, y, inside, before, after):
+        y, n, _ = self._at(y)
+        outside = np.where(np.isnan(y), np.nan, np.where(y < 0, before, after))
+        return np.where((y >= 0) & (y < n), inside, outside)
 
     def bounds(self):
         return np.where(self.p < 1, 0.0, self.n), np.where(self.p > 0, self.n, 0.0)

@@ -182,7 +182,8 @@ class Empirical(OfSamples):
     def _affine(self, shift, factor):
         with np.errstate(over="ignore"):
             loc, scale = shift + factor * self.loc, np.abs(factor) * self.scale
-        return Empirical.from_samples(*self._turned(factor < 0), loc, scale)
+        samples, which = self._turned(factor < 0)
+        return Empirical.from_samples(samples, which, loc, scale)
 
     def _turned(self, turned):
         """(store, which) of A, or of −A where told; both are kept only where both are asked for."""
@@ -218,15 +219,13 @@ class Kernels(OfSamples):
     def sf(self, y):
         return self._tail(y)[1]
 
-    def log_cdf(self, y):
+    def _log_tails(self, y):
+        """From the cdf between the values, and beyond them from the one sum of kernels that is left."""
         below, above = self._log_sides(y)
-        outside = (below == -np.inf) & (above > -np.inf)
-        return np.where(outside, above - np.log(2), super().log_cdf(y))
-
-    def log_sf(self, y):
-        below, above = self._log_sides(y)
-        outside = (above == -np.inf) & (below > -np.inf)
-        return np.where(outside, below - np.log(2), super().log_sf(y))
+        log_p, log_rest = super()._log_tails(y)
+        first, last = below == -np.inf, above == -np.inf
+        log_p = np.where(first & ~last, above - np.log(2), log_p)
+        return log_p, np.where(last & ~first, below - np.log(2), log_rest)
 
     def _tail(self, y):
         """(P(Y ≤ y), P(Y > y)): a value below y counts whole, but for the part of its kernel that is above y."""

@@ -7,7 +7,7 @@ from scipy import special
 
 from quorate.dist.base import Numbers, Parametric, Real, beside, check_positive, generator
 from quorate.dist.gammas import LOG_SQRT_2PI, half_step, log_less_digamma, log_poisson, stirling_error
-from quorate.dist.tails import gamma_above, gamma_below, log_gamma_above, log_gamma_below
+from quorate.dist.tails import gamma_above, gamma_below, log_gamma
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,11 +55,8 @@ class Gamma(Parametric, Real):
     def sf(self, y):
         return gamma_above(self._at(y)[1], self._standard(y))
 
-    def log_cdf(self, y):
-        return log_gamma_below(self._at(y)[1], self._standard(y))
-
-    def log_sf(self, y):
-        return log_gamma_above(self._at(y)[1], self._standard(y))
+    def _log_tails(self, y):
+        return log_gamma(self._at(y)[1], self._standard(y))
 
     def _quantile(self, p):
         with np.errstate(over="ignore"):

@@ -35,11 +35,9 @@ class Laplace(LocationScale):
     def sf(self, y):
         return _below(-self._standard(y))
 
-    def log_cdf(self, y):
-        return _log_below(self._standard(y))
-
-    def log_sf(self, y):
-        return _log_below(-self._standard(y))
+    def _log_tails(self, y):
+        z = self._standard(y)
+        return _log_below(z), _log_below(-z)
 
     def _quantile(self, p):
         with np.errstate(divide="ignore"):

@@ -8,9 +8,11 @@ import numpy as np
 from scipy import special
 
 from quorate.dist.invert import best_of, open_levels, widen
-from quorate.dist.quadrature import adapt, at_places, missed, off_step, xlogx
+from quorate.dist.quadrature import MAX_HALVINGS, adapt, at_places, missed, off_step
 
 TAIL = 1e-16
+RATHER = 1e-12  # a tail that no rounding hides
+FAR = 1e300  # where a search ends whose level rounding keeps out of reach
 SHORT = 16  # a panel of so many numbers or fewer is summed one by one
 NARROW = 2048  # and so is a window
 PLACES = (1 - np.array([0.9602898564975363, 0.7966664774136267, 0.5255324099163290, 0.1834346424956498])) / 2
@@ -19,9 +21,24 @@ CUTS = (1e-9, 1e-4, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1 - 1e-4, 1 - 1e-9)
 
 def window(dist):
     """(lowest, highest) number of each row, between which all but 1e-16 lies."""
-    lo, hi = dist.quantile([TAIL, 1 - TAIL]).T
+    lo, hi = np.array(dist.quantile([TAIL, 1 - TAIL]).T)
+    # Votes add up to one but for rounding, and so a cdf may end below the last level.
+    endless = np.flatnonzero(hi > FAR)
+    if endless.size:
+        hi[endless] = _last(dist[endless])
     bottom, top = dist.bounds()
     return np.maximum(lo - 1, bottom), np.minimum(hi + 1, top)
+
+
+def _last(dist):
+    """A number with at most 1e-16 beyond it, less than twice as far from the median as need be."""
+    middle, hi = dist.quantile([0.5, 1 - RATHER]).T
+    for _ in range(MAX_HALVINGS):
+        short = dist.sf(hi) > TAIL
+        if not short.any():
+            break
+        hi = np.where(short, 2 * hi - middle + 1, hi)
+    return hi
 
 
 def flat_atoms(dist):
@@ -34,33 +51,58 @@ def flat_atoms(dist):
 
 
 def total(f, dist, index=None):
-    """Σ_k f(d, k, entries) over the window, one an entry; an entry is a row, or `index` says which row."""
-    index = np.arange(len(dist)) if index is None else index
-    lo, hi = window(dist)
-    entries, a, b = _panels(dist, lo, hi, index)
+    """Σ_k f(d, k, entries) over the window, for f made of cdfs; an entry is a row, or `index` says which row."""
 
-    def rule(entries, a, b):
-        k, weights, rough = _nodes(a, b)
-        values = np.where(weights != 0, f(dist[index[entries]], k, entries), 0.0)
-        value, magnitude = np.sum(weights * values, axis=1), np.sum(weights * np.abs(values), axis=1)
-        error = np.abs(value - np.sum(rough * values, axis=1))
+    def rule(d, entries, a, b):
+        k, weights, rough, ends = _nodes(a, b)
+        return _sums(f(d, k, entries), weights, rough, ends)
+
+    return _adapted(rule, dist, index)
+
+
+def expected(g, dist, index=None):
+    """Σ_k P(k) g(d, k, entries), where a panel must also hold the probability that the cdf says: no spike can hide."""
+
+    def rule(d, entries, a, b):
+        k, weights, rough, ends = _nodes(a, b)
+        p = np.exp(d.log_prob(k))
+        worth = np.where(p > 0, g(d, k, entries), 0.0)
+        value, error, magnitude = _sums(p * worth, weights, rough, ends)
         long = np.flatnonzero(b - a >= SHORT)
         if long.size:
-            mass, held = _mass(dist[index[entries[long]]], k[long, :8], weights[long, :8], a[long], b[long])
-            error[long] = np.maximum(error[long], missed(mass, held) * (b - a + 1)[long])
+            mass = np.sum(weights[long] * p[long], axis=1)
+            gap = missed(mass, _held(d[long], a[long], b[long]))
+            error[long] = np.maximum(error[long], gap * np.max(np.abs(worth[long]), axis=1))
             magnitude[long] += mass
         return value, error, magnitude
 
+    return _adapted(rule, dist, index)
+
+
+def _adapted(rule, dist, index):
+    """The sum of a rule over the window of each entry."""
+    index = np.arange(len(dist)) if index is None else index
+    lo, hi = window(dist)
+    entries, a, b = _panels(dist, lo, hi, index)
     with np.errstate(all="ignore"):
-        return adapt(rule, entries, a, b, len(index), _split)
+        return adapt(
+            lambda entries, a, b: rule(dist[index[entries]], entries, a, b), entries, a, b, len(index), _split
+        )
 
 
-def _mass(dist, k, weights, a, b):
-    """The pmf added up over panels, and what the cdf says of it: no spike can hide between places."""
-    mass = np.sum(weights * np.exp(dist.log_prob(k)), axis=1)
+def _sums(values, weights, rough, ends):
+    """(sum, how far a rougher sum or an end is from it, sum of |values|) of panels."""
+    beyond = np.abs(np.einsum("ijk,ik->ij", ends, values)).sum(axis=1)
+    values = np.where(weights != 0, values, 0.0)
+    value, magnitude = np.sum(weights * values, axis=1), np.sum(weights * np.abs(values), axis=1)
+    return value, np.maximum(np.abs(value - np.sum(rough * values, axis=1)), beyond), magnitude
+
+
+def _held(dist, a, b):
+    """The probability of panels, as the cdf says."""
     ends = np.stack([a - 1, b], axis=1)
     below, above = dist.cdf(ends), dist.sf(ends)
-    return mass, np.where(below[:, 0] < 0.5, below[:, 1] - below[:, 0], above[:, 0] - above[:, 1])
+    return np.where(below[:, 0] < 0.5, below[:, 1] - below[:, 0], above[:, 0] - above[:, 1])
 
 
 def _panels(dist, lo, hi, index):
@@ -91,15 +133,20 @@ def _split(a, b):
 
 
 def _nodes(a, b):
-    """Numbers in [a, b], shape (panels, 16), their weights in a sum over all of [a, b], and those of a rougher sum."""
+    """Numbers in [a, b], shape (panels, 16), their weights in a sum over all of [a, b], in a rougher one, and for ends.
+
+    The last, shape (panels, 2, 16), tell how far a value at an end is from the polynomial through the others, times the
+    way from there to them: a rise between an end and the first number of the sum must not be missed.
+    """
     k = a[:, None] + np.arange(SHORT)
     weights = (k <= b[:, None]).astype(float)
-    rough = weights.copy()
+    rough, ends = weights.copy(), np.zeros((len(a), 2, SHORT))
     long = np.flatnonzero(b - a >= SHORT)
     if long.size:
         m = (b - a)[long, None]
         offset = np.rint(m * PLACES)
         k[long, :4], k[long, 4:8], k[long, 8:] = a[long, None] + offset, b[long, None] - offset, a[long, None]
+        k[long, 9] = b[long]
         x = 1 - 2 * offset / m
         weights[long], rough[long] = 0.0, 0.0
         fine = _weights(x, m, 4)
@@ -107,7 +154,18 @@ def _nodes(a, b):
         some = _weights(x[:, [0, 1, 3]], m, 3)
         for column, w in zip((0, 1, 3), some.T, strict=True):
             rough[long, column], rough[long, column + 4] = w, w
-    return k, weights, rough
+        ends[long, :, :8] = offset[:, :1, None] * _at_ends(np.concatenate([-x, x], axis=1))
+        ends[long, [[0], [1]], [[8], [9]]] = -offset[:, 0]
+    return k, weights, rough, ends
+
+
+def _at_ends(x):
+    """The weights of values at x (n, k) in the polynomial through them, at −1 and at 1, shape (n, 2, k)."""
+    here, own = x[:, :, None], np.eye(x.shape[1], dtype=bool)
+    others = [
+        np.where(own, 1.0, end - x[:, None, :]) / np.where(own, 1.0, here - x[:, None, :]) for end in (-1, 1)
+    ]
+    return np.stack([np.prod(ratio, axis=2) for ratio in others], axis=1)
 
 
 def _weights(x, m, terms):
@@ -129,7 +187,7 @@ def _weights(x, m, terms):
 
 def entropy(dist):
     """−Σ p log p."""
-    return total(lambda d, k, rows: -xlogx(d.log_prob(k)), dist)
+    return expected(lambda d, k, rows: -d.log_prob(k), dist)
 
 
 def half_distance(dist):
@@ -145,9 +203,9 @@ def distance(dist, y):
     inner = np.where(np.isfinite(places), places, mean)
 
     def beyond(d, k, entries):
-        return np.maximum(side[entries] * (k - inner[entries]), 0.0) * np.exp(d.log_prob(k))
+        return np.maximum(side[entries] * (k - inner[entries]), 0.0)
 
-    return (np.abs(places - mean)[:, 0] + 2 * total(beyond, dist, index)).reshape(shape)
+    return (np.abs(places - mean)[:, 0] + 2 * expected(beyond, dist, index)).reshape(shape)
 
 
 def crps(dist, places, index):
@@ -166,17 +224,17 @@ def across(dist, others, start, step):
     """E|start + step · K − C| = Σ_k P(k) E|C − (start + step · k)|, for K of law dist and C of law `others`."""
 
     def away(d, k, rows):
-        return np.exp(d.log_prob(k)) * others[rows].distance(start[rows, None] + step[rows, None] * k)
+        return others[rows].distance(start[rows, None] + step[rows, None] * k)
 
-    return total(away, dist)
+    return expected(away, dist)
 
 
 def moments(dist):
     """(mean, std)."""
     centre = dist.quantile(0.5)
-    first = total(lambda d, k, rows: (k - centre[rows, None]) * np.exp(d.log_prob(k)), dist)
+    first = expected(lambda d, k, rows: k - centre[rows, None], dist)
     mean = centre + first
-    square = total(lambda d, k, rows: (k - mean[rows, None]) ** 2 * np.exp(d.log_prob(k)), dist)
+    square = expected(lambda d, k, rows: (k - mean[rows, None]) ** 2, dist)
     return mean, np.sqrt(square)
 
 

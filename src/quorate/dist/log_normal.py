@@ -48,11 +48,9 @@ class LogNormal(Parametric, Real):
     def sf(self, y):
         return special.ndtr(-self._standard(y))
 
-    def log_cdf(self, y):
-        return special.log_ndtr(self._standard(y))
-
-    def log_sf(self, y):
-        return special.log_ndtr(-self._standard(y))
+    def _log_tails(self, y):
+        z = self._standard(y)
+        return special.log_ndtr(z), special.log_ndtr(-z)
 
     def _quantile(self, p):
         with np.errstate(over="ignore"):
@@ -108,7 +106,9 @@ class LogNormal(Parametric, Real):
             above = np.exp(log_mean + special.log_ndtr(scale - z))
             # Where z is large, the mean is less than y, and what is above y is small.
             low = y * (1 - 2 * special.ndtr(-z)) + 2 * (spread - below)
-            high = (y - np.exp(log_mean)) - y * (2 * special.ndtr(-z)) + 2 * (spread + above) - np.exp(log_mean)
+            high = (
+                (y - np.exp(log_mean)) - y * (2 * special.ndtr(-z)) + 2 * (spread + above) - np.exp(log_mean)
+            )
             score = np.maximum(np.where(z < scale, low, high), 0.0)
             return np.where(np.isinf(y) | np.isinf(log_mean), np.inf, score)
 

@@ -18,6 +18,7 @@ from quorate.dist.invert import SCAN
 from quorate.dist.tails import log_settled
 from quorate.dist.truncated import Truncated, between
 
+LARGE = 8.0  # a log vote from where differences lose digits
 BLOCK = 1 << 21  # numbers in a working array: 16 MB
 
 
@@ -215,26 +216,20 @@ class RealMixture(Mixture, Real):
     def sf_from(self, y):
         return self._share("sf_from", y)
 
-    def log_cdf(self, y):
-        return log_settled(self._log_sum("log_cdf", y), self._log_sum("log_sf", y))
+    def _log_tails(self, y):
+        return self._log_sums("_log_tails", y)
 
-    def log_sf(self, y):
-        return log_settled(self._log_sum("log_sf", y), self._log_sum("log_cdf", y))
+    def _log_tails_before(self, y):
+        return self._log_sums("_log_tails_before", y)
 
-    def log_cdf_below(self, y):
-        return log_settled(self._log_sum("log_cdf_below", y), self._log_sum("log_sf_from", y))
-
-    def log_sf_from(self, y):
-        return log_settled(self._log_sum("log_sf_from", y), self._log_sum("log_cdf_below", y))
-
-    def _log_sum(self, method, y):
-        """log Σ_m w_m exp of what the parts answer."""
-        y, out = np.asarray(y, dtype=float), np.full((), -np.inf)
+    def _log_sums(self, method, y):
+        """log Σ_m w_m exp of the two tails that the parts answer."""
+        y, below, above = np.asarray(y, dtype=float), np.full((), -np.inf), np.full((), -np.inf)
         for m, part in enumerate(self.parts):
             _, log_w = beside(y, len(self), self.log_w[:, m])
-            value = getattr(part, method)(y)
-            out = np.logaddexp(out, log_w + np.where(log_w > -np.inf, value, 0.0))
-        return out
+            log_p, log_rest = (np.where(log_w > -np.inf, v, 0.0) for v in getattr(part, method)(y))
+            below, above = np.logaddexp(below, log_w + log_p), np.logaddexp(above, log_w + log_rest)
+        return log_settled(below, above), log_settled(above, below)
 
     def _share(self, method, y):
         return np.minimum(self._sum(method, y), 1.0)
@@ -255,6 +250,11 @@ class RealMixture(Mixture, Real):
         lo, hi = np.moveaxis(np.array(ends), 1, 0)
         votes = np.isfinite(self.log_w.T)
         return np.min(np.where(votes, lo, np.inf), axis=0), np.max(np.where(votes, hi, -np.inf), axis=0)
+
+    @property
+    def ends(self):
+        parts = [np.broadcast_to(part.ends, (len(self), part.ends.shape[1])) for part in self.parts]
+        return np.concatenate(parts, axis=1)
 
     def flat_atoms(self):
         """(row, value, probability) of every single value with positive probability."""
@@ -350,7 +350,8 @@ class RealMixture(Mixture, Real):
     def entropy(self):
         """−E log p(Y); counts and densities, where both are parts, are kept apart as what they can not be taken for."""
         flat = self.flatten()
-        counts, others = ([m for m, part in enumerate(flat.parts) if part.discrete is is_] for is_ in (True, False))
+        counts = [m for m, part in enumerate(flat.parts) if part.discrete]
+        others = [m for m, part in enumerate(flat.parts) if not part.discrete]
         if not counts:
             return super(Mixture, flat).entropy
         if not others:
@@ -374,7 +375,7 @@ class RealMixture(Mixture, Real):
             return _half_distance(kinds[0][1])
         out, halves = np.zeros(len(self)), [_half_distance(law) for _, law in kinds]
         for i, ((share, law), half) in enumerate(zip(kinds, halves, strict=True)):
-            out += np.where(share > 0, share**2 * half, 0.0)
+            out += share**2 * np.where(share > 0, half, 0.0)
             for (w, other), its in zip(kinds[i + 1 :], halves[i + 1 :], strict=True):
                 rows = np.flatnonzero((share * w > 0) & np.isfinite(half + its))
                 out[rows] += (share * w)[rows] * _across(law[rows], other[rows])
@@ -412,8 +413,7 @@ class LatticeMixture(RealMixture, Lattice):
     half_distance = Lattice.half_distance
     cdf_below = Lattice.cdf_below
     sf_from = Lattice.sf_from
-    log_cdf_below = Lattice.log_cdf_below
-    log_sf_from = Lattice.log_sf_from
+    _log_tails_before = Lattice._log_tails_before
     flat_atoms = Lattice.flat_atoms
 
     def _quantile(self, p):
@@ -513,8 +513,8 @@ def _together(log_w, parts):
     """The mixture of parts; a part by itself, and what lies on one grid as one affine law, as these are easier."""
     if len(parts) == 1:
         return parts[0]
-    grid = parts[0]
-    if isinstance(grid, Affine) and len({_kind_of_sum(part, len(grid)) for part in parts}) == 1 and grid.discrete:
+    grid, kinds = parts[0], {_kind_of_sum(part, len(parts[0])) for part in parts}
+    if len(kinds) == 1 and grid.discrete and isinstance(grid, Affine):
         return Affine(Mixture(log_w, [part.base for part in parts]), grid.shift, grid.factor)
     return Mixture(log_w, parts)
 
@@ -559,9 +559,10 @@ def _normalised(log_w, n_parts, n):
         )
     with np.errstate(over="ignore"):
         rest = _log_sum_exp((log_w - top[:, None]).T)
-        done = np.abs(top + rest) <= 1e-15
-        # One after the other: their sum would round away what large votes differ by.
-        return log_w - np.where(done, 0.0, top)[:, None] - np.where(done, 0.0, rest)[:, None]
+        total = np.where(np.abs(top + rest) > 1e-15, top + rest, 0.0)
+        # The sum of the two would round away what large votes differ by.
+        far = np.abs(top) > LARGE
+        return log_w - np.where(far, top, total)[:, None] - np.where(far, rest, 0.0)[:, None]
 
 
 def _log_sum_exp(values):

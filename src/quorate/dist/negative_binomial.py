@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from quorate.dist.base import Lattice, Numbers, Parametric, check_positive, check_unit, generator
 from quorate.dist.gammas import half_beta_mean, half_step, log_binomial, power
-from quorate.dist.tails import beta_above, beta_below, log_beta_above, log_beta_below
+from quorate.dist.tails import beta_above, beta_below, log_beta
 
 WIDE = 1e30  # 4 (1 − p) / p² from where the counts are as good as a density
 
@@ -43,20 +42,19 @@ class NegativeBinomial(Parametric, Lattice):
     # probabilities
 
     def cdf(self, y):
-        return self._tail(y, beta_below, 0.0)
+        return np.where(np.less(y, 0), 0.0, beta_below(*self._as_beta(y)))
 
     def sf(self, y):
-        return self._tail(y, beta_above, 1.0)
+        return np.where(np.less(y, 0), 1.0, beta_above(*self._as_beta(y)))
 
-    def log_cdf(self, y):
-        return self._tail(y, log_beta_below, -np.inf)
+    def _log_tails(self, y):
+        below, above = log_beta(*self._as_beta(y))
+        return np.where(np.less(y, 0), -np.inf, below), np.where(np.less(y, 0), 0.0, above)
 
-    def log_sf(self, y):
-        return self._tail(y, log_beta_above, 0.0)
-
-    def _tail(self, y, tail, before):
+    def _as_beta(self, y):
+        """(a, b, p): Y ≤ k as often as Beta(a, b) ≤ p, for a = r and b = k + 1."""
         y, r, p = self._at(y)
-        return np.where(y < 0, before, tail(r, np.maximum(np.floor(y), 0.0) + 1, p))
+        return r, np.maximum(np.floor(y), 0.0) + 1, p
 
     def bounds(self):
         return np.zeros(len(self)), np.where(self.p < 1, np.inf, 0.0)

@@ -7,7 +7,7 @@ from scipy import special
 
 from quorate.dist.base import Lattice, Numbers, Parametric, beside, check_not_negative, generator
 from quorate.dist.gammas import log_poisson
-from quorate.dist.tails import gamma_above, gamma_below, log_gamma_above, log_gamma_below
+from quorate.dist.tails import gamma_above, gamma_below, log_gamma
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,21 +35,19 @@ class Poisson(Parametric, Lattice):
     # probabilities
 
     def cdf(self, y):
-        return self._tail(y, gamma_above, 0.0)
+        return np.where(np.less(y, 0), 0.0, gamma_above(*self._as_gamma(y)))
 
     def sf(self, y):
-        return self._tail(y, gamma_below, 1.0)
+        return np.where(np.less(y, 0), 1.0, gamma_below(*self._as_gamma(y)))
 
-    def log_cdf(self, y):
-        return self._tail(y, log_gamma_above, -np.inf)
+    def _log_tails(self, y):
+        below, above = log_gamma(*self._as_gamma(y))
+        return np.where(np.less(y, 0), -np.inf, above), np.where(np.less(y, 0), 0.0, below)
 
-    def log_sf(self, y):
-        return self._tail(y, log_gamma_below, 0.0)
-
-    def _tail(self, y, tail, before):
-        """More than k events by time `rate` are k + 1 waiting times that end before it."""
+    def _as_gamma(self, y):
+        """(a, rate): Y ≤ k as often as Gamma(a) > rate, for a = k + 1."""
         y, rate = self._at(y)
-        return np.where(y < 0, before, tail(np.maximum(np.floor(y), 0.0) + 1, rate))
+        return np.maximum(np.floor(y), 0.0) + 1, rate
 
     def bounds(self):
         return np.zeros(len(self)), np.where(self.rate > 0, np.inf, 0.0)

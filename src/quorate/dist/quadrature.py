@@ -50,6 +50,9 @@ TAIL = np.array([0.5, 3.0, 20.0, 1500.0])  # panels beyond the outermost knots e
 RTOL = 1e-10
 MASS_ATOL = 1e-9
 ENTROPY_RTOL = 1e-8  # a committee of samples has a corner at every value
+BLUR = 1e-14  # of the numbers on a line, below which it does not tell them apart
+HIDDEN = 1e-11  # probability within that of an end, from where the end must be looked at from nearby
+START = np.log(1e-300)
 MAX_HALVINGS = 48
 MOST_PANELS = 512  # a row, on average, beyond the first 8192
 CHUNK = 1 << 13  # panels evaluated at once: 1 MB of nodes
@@ -133,11 +136,25 @@ class Line:
         centre, scale = self.centre[entries, None], self.scale[entries, None]
         return centre + scale * np.sinh(u), scale * np.cosh(u)
 
+    def blurred(self, dist):
+        """The ends of supports, sorted in their columns and else nan, where there is more than the line can resolve."""
+        ends = dist.ends
+        if not np.isfinite(ends).any():
+            return np.full((len(dist), 1), np.nan)
+        ends = np.sort(np.where(np.isfinite(ends), ends, np.nan), axis=1)
+        ends[:, 1:][ends[:, 1:] == ends[:, :-1]] = np.nan
+        ends = ends[:, ~np.isnan(ends).all(axis=0)]
+        near = BLUR * (np.abs(ends) + (np.abs(self.centre) + self.scale)[:, None])
+        held = dist.cdf(ends + near) - dist.cdf(ends - near)
+        return np.where(held > HIDDEN, ends, np.nan)
+
 
 def integrate_line(f, dist, breaks=None, index=None):
     """∫ f(d, z, entries) dz over the line, one an entry; d is dist at the entries, `breaks` (n, k) corners of f."""
-    line = Line(dist, breaks, index)
+    return _sum_along(Line(dist, breaks, index), f, dist, index)
 
+
+def _sum_along(line, f, dist, index):
     def rule(entries, a, b):
         z, slope = line.z(entries, nodes(a, b))
         d = dist[entries if index is None else index[entries]]
@@ -148,21 +165,84 @@ def integrate_line(f, dist, breaks=None, index=None):
 
 
 def entropy(dist):
-    """−∫ p log p, where a panel must also hold the probability that the cdf says: no spike can hide between nodes."""
+    """−∫ p log p, along the line, or from those ends of supports for which the line is too coarse."""
     line = Line(dist)
+    with np.errstate(all="ignore"):
+        ends = line.blurred(dist)
+        sharp = ~np.isnan(ends).all(axis=1)
+        if not sharp.any():
+            return _entropy_along(line, dist)
+        out = np.empty(len(dist))
+        out[sharp] = _entropy_from(ends[sharp], dist[sharp])
+        if not sharp.all():
+            out[~sharp] = _entropy_along(Line(dist[~sharp]), dist[~sharp])
+        return out
+
+
+def _entropy_along(line, dist):
+    rows, a, b, n = line.panels
+    return adapt(_surprise(dist, line.z), rows, a, b, n, rtol=ENTROPY_RTOL)
+
+
+def _entropy_from(ends, dist):
+    """The sum over both sides of each end, up to half the way to the next one."""
+    out = np.zeros(len(dist))
+    last, following = np.full(len(dist), -np.inf), _following(ends)
+    for column, after in zip(ends.T, following.T, strict=True):
+        rows = np.flatnonzero(~np.isnan(column))
+        at, one = column[rows], np.ones(len(rows))
+        for law, reach in (
+            (dist[rows]._affine(-at, one) if at.any() else dist[rows], 0.5 * (after[rows] - at)),
+            (dist[rows]._affine(at, -one), 0.5 * (at - last[rows])),
+        ):
+            out[rows] += _entropy_beyond_0(law, reach)
+        last[rows] = at
+    return out
+
+
+def _following(ends):
+    """The next end in each row, infinite where there is none."""
+    later = np.concatenate([ends[:, 1:], np.full((len(ends), 1), np.inf)], axis=1)
+    return np.fmin.accumulate(later[:, ::-1], axis=1)[:, ::-1]
+
+
+def _entropy_beyond_0(dist, reach):
+    """−∫ p log p from 0 to reach, along log z, so that no z is too small."""
+    knots = np.concatenate([np.abs(dist.quantile(np.array(KNOTS))), np.stack(dist.bounds(), axis=1)], axis=1)
+    log_z = np.log(np.clip(knots, np.exp(START), np.minimum(reach, np.finfo(float).max)[:, None]))
+    low, high = log_z.min(axis=1), log_z.max(axis=1)
+    log_z = np.concatenate([low[:, None] - TAIL, log_z, high[:, None] + TAIL], axis=1)
+    stop = np.minimum(np.log(reach), np.log(np.finfo(float).max))
+    log_z = np.sort(np.clip(log_z, START, stop[:, None]), axis=1)
+    a, b = log_z[:, :-1].ravel(), log_z[:, 1:].ravel()
+    rows, wide = np.repeat(np.arange(len(dist)), log_z.shape[1] - 1), b > a
+    rule = _surprise(dist, lambda rows, u: (np.exp(u), np.exp(u)))
+    return adapt(rule, rows[wide], a[wide], b[wide], len(dist), rtol=ENTROPY_RTOL) + _entropy_at_0(dist)
+
+
+def _entropy_at_0(dist):
+    """−∫ p log p from 0 to the smallest z, where p falls like a power: with z p / F = a, F (1 − 1/a − log p)."""
+    z = np.exp(START)
+    log_p, held = dist.log_prob(z), dist.cdf(z) - dist.cdf(0.0)
+    slope = np.exp(START + log_p - np.log(held))
+    return np.where(held > MASS_ATOL / 1e3, held * (1 - 1 / slope - log_p), 0.0)
+
+
+def _surprise(dist, place):
+    """The rule for −p log p, in which a panel must also hold the probability that the cdf says: no spike can hide."""
 
     def rule(rows, a, b):
-        here, (z, slope) = dist[rows], line.z(rows, nodes(a, b))
-        log_p = here.log_prob(z)
-        value, error, magnitude = kronrod(_finite(-xlogx(log_p) * slope), a, b)
-        p = kronrod(_finite(np.exp(log_p) * slope), a, b)[0]
-        ends, _ = line.z(rows, np.stack([a, b], axis=1))
+        here, (z, slope) = dist[rows], place(rows, nodes(a, b))
+        log_p, log_slope = here.log_prob(z), np.log(slope)
+        p = np.where(log_p < np.inf, np.exp(log_p + log_slope), 0.0)
+        value, error, magnitude = kronrod(_finite(-p * np.where(p > 0, log_p, 0.0)), a, b)
+        mass = kronrod(_finite(p), a, b)[0]
+        ends, _ = place(rows, np.stack([a, b], axis=1))
         f, s = here.cdf(ends), here.sf(ends)
         held = np.where(f[:, 0] < 0.5, f[:, 1] - f[:, 0], s[:, 0] - s[:, 1])
-        return value, np.maximum(error, missed(p, held)), magnitude + p
+        return value, np.maximum(error, missed(mass, held)), magnitude + mass
 
-    with np.errstate(all="ignore"):
-        return adapt(rule, *line.panels, rtol=ENTROPY_RTOL)
+    return rule
 
 
 def missed(mass, held):
@@ -208,13 +288,13 @@ def distance(dist, y):
 
 def crps(dist, places, index):
     """∫ (F(z) − 1{y ≤ z})² dz = |y − m| + ∫ of the square less that of the step from the median m, one an entry."""
-    middle = dist.median[index, None]
+    line = Line(dist, places, index)
+    middle = line.centre[:, None]
 
     def miss(d, z, entries):
         return off_step(d.cdf(z), d.sf(z), z < places[entries], z < middle[entries])
 
-    corners = np.concatenate([places, middle], axis=1)
-    return np.abs(places - middle)[:, 0] + integrate_line(miss, dist, corners, index)
+    return np.abs(places - middle)[:, 0] + _sum_along(line, miss, dist, index)
 
 
 def off_step(f, s, before, early):

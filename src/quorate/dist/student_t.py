@@ -7,7 +7,7 @@ from scipy import special
 
 from quorate.dist.base import LocationScale, Numbers, check_finite, check_positive, generator
 from quorate.dist.gammas import half_step, log_less_digamma
-from quorate.dist.tails import FADED, beta_far_below, instead, log_share
+from quorate.dist.tails import FADED, instead, log_beta_far, log_shares
 
 FAR = 1e8  # |z| / √df from where a tail is its own first term
 
@@ -50,18 +50,21 @@ class StudentT(LocationScale):
     def sf(self, y):
         return _below(-self._standard(y), self._at(y)[1])
 
-    def log_cdf(self, y):
-        return _log_below(self._standard(y), self._at(y)[1])
-
-    def log_sf(self, y):
-        return _log_below(-self._standard(y), self._at(y)[1])
+    def _log_tails(self, y):
+        z, df = self._standard(y), self._at(y)[1]
+        p, rest = _below(z, df), _below(-z, df)
+        log_p, log_rest = log_shares(p, rest)
+        return (
+            instead(log_p, (p < FADED) & np.isfinite(z), _log_far, z, df),
+            instead(log_rest, (rest < FADED) & np.isfinite(z), _log_far, z, df),
+        )
 
     def _quantile(self, p):
         df = self.df[:, None]
         tail = np.minimum(p, 1 - p)
         with np.errstate(all="ignore"):
             z = np.abs(special.stdtrit(df, tail))
-            far = np.sqrt(df) * np.exp(-(np.log(tail) - _log_far(df)) / df)
+            far = np.sqrt(df) * np.exp(-(np.log(tail) - _log_first(df)) / df)
             z = np.where(far > FAR * np.sqrt(df), far, z)
             z = np.where(tail > 0, z, np.inf)
         return self.loc[:, None] + self.scale[:, None] * np.where(p < 0.5, -z, z)
@@ -142,25 +145,18 @@ def _below(z, df):
     """P(Z ≤ z)."""
     with np.errstate(all="ignore"):
         t = -z / np.sqrt(df)
-        return np.where(t > FAR, np.exp(_log_far(df) - df * np.log(t)), special.stdtr(df, z))
+        return np.where(t > FAR, np.exp(_log_first(df) - df * np.log(t)), special.stdtr(df, z))
 
 
-def _log_below(z, df):
-    """log P(Z ≤ z)."""
-    p = _below(z, df)
-    far = (p < FADED) & (z > -np.inf)
-    return instead(log_share(p, _below(-z, df)), far, _log_far_below, z, df)
-
-
-def _log_far_below(z, df):
+def _log_far(z, df):
     """log of ½ I_x(df / 2, ½) at x = 1 / (1 + z² / df), and from FAR on of its first term."""
     t = np.abs(z) / np.sqrt(df)
     x = 1 / (1 + t * t)
-    near = beta_far_below(df / 2, 0.5, x, t * t * x) - np.log(2)
-    return np.where(t > FAR, _log_far(df) - df * np.log(t), near)
+    near = log_beta_far(df / 2, 0.5, x, t * t * x) - np.log(2)
+    return np.where(t > FAR, _log_first(df) - df * np.log(t), near)
 
 
-def _log_far(df):
+def _log_first(df):
     """log of c in P(Z < −t √df) = c t^−df, exact for large t."""
     return half_step(df / 2) - 0.5 * np.log(np.pi) - np.log(df)
 

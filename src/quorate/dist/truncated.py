@@ -87,9 +87,15 @@ class Truncated(Real):
     def smooth(self):
         return self if self._smooth is None else self._smooth
 
+    @kept
+    def _seen(self):
+        """(base, log mass) with the logs that keep their digits in [lo, hi]."""
+        base = self.base._seen_from(self.lo, self.hi)
+        return base, self.log_mass if base is self.base else between(base, self.lo, self.hi)
+
     def _ends(self, y):
         """(y, lo, hi, log mass), side by side."""
-        return beside(y, len(self), self.lo, self.hi, self.log_mass)
+        return beside(y, len(self), self.lo, self.hi, self._seen[1])
 
     # density
 
@@ -97,7 +103,7 @@ class Truncated(Real):
         if self.smooth is not self:
             return self.smooth.log_prob(y)
         y, lo, hi, log_mass = self._ends(y)
-        return np.where((y < lo) | (y > hi), -np.inf, self.base.log_prob(y) - log_mass)
+        return np.where((y < lo) | (y > hi), -np.inf, self._seen[0].log_prob(y) - log_mass)
 
     # probabilities
 
@@ -110,25 +116,23 @@ class Truncated(Real):
     def cdf_below(self, y):
         return np.exp(self._log_before(y)) if self.atoms else self.cdf(y)
 
-    def log_cdf(self, y):
-        return log_settled(self._log_below(y), self._log_above(y))
-
-    def log_sf(self, y):
-        return log_settled(self._log_above(y), self._log_below(y))
+    def _log_tails(self, y):
+        below, above = self._log_below(y), self._log_above(y)
+        return log_settled(below, above), log_settled(above, below)
 
     def _log_below(self, y):
         y, lo, hi, log_mass = self._ends(y)
-        value = between(self.base, lo, np.clip(y, lo, hi)) - log_mass
+        value = between(self._seen[0], lo, np.clip(y, lo, hi)) - log_mass
         return np.where(y < lo, -np.inf, np.where(y >= hi, 0.0, np.minimum(value, 0.0)))
 
     def _log_above(self, y):
         y, lo, hi, log_mass = self._ends(y)
-        value = between(self.base, np.clip(y, lo, hi), hi, after=True) - log_mass
+        value = between(self._seen[0], np.clip(y, lo, hi), hi, after=True) - log_mass
         return np.where(y < lo, 0.0, np.where(y >= hi, -np.inf, np.minimum(value, 0.0)))
 
     def _log_before(self, y):
         y, lo, hi, log_mass = self._ends(y)
-        value = between(self.base, lo, np.clip(y, lo, hi), before=True) - log_mass
+        value = between(self._seen[0], lo, np.clip(y, lo, hi), before=True) - log_mass
         return np.where(y <= lo, -np.inf, np.where(y > hi, 0.0, np.minimum(value, 0.0)))
 
     def bounds(self):
@@ -236,7 +240,7 @@ class Truncated(Real):
         from quorate.dist.affine import Affine
 
         moved = self.base._affine(shift, factor)
-        if isinstance(moved, Affine):
+        if isinstance(moved, Affine) and moved.base is self.base:
             return Affine(self, shift, factor)
         lo, hi = shift + factor * self.lo, shift + factor * self.hi
         return Truncated(moved, np.minimum(lo, hi), np.maximum(lo, hi))
@@ -255,8 +259,7 @@ class TruncatedLattice(Truncated, Lattice):
     smooth = Lattice.smooth
     cdf_below = Lattice.cdf_below
     sf_from = Lattice.sf_from
-    log_cdf_below = Lattice.log_cdf_below
-    log_sf_from = Lattice.log_sf_from
+    _log_tails_before = Lattice._log_tails_before
     flat_atoms = Lattice.flat_atoms
     mode = Lattice.mode
     entropy = Lattice.entropy
@@ -304,12 +307,12 @@ def between(dist, a, b, *, after=False, before=False):
 
 def _at_or_after(dist, y):
     """log of (P(Y ≤ y), P(Y > y))."""
-    return dist.log_cdf(y), dist.log_sf(y)
+    return dist._log_tails(y)
 
 
 def _before(dist, y):
     """log of (P(Y < y), P(Y ≥ y))."""
-    return dist.log_cdf_below(y), dist.log_sf_from(y)
+    return dist._log_tails_before(y)
 
 
 def _density_sum(dist, a, b):

@@ -27,6 +27,9 @@ from quorate.run.job import fit_job, name_job, packed_for, portable, unpacked
 TRIES = 3  # how often a member may be under way when a process dies
 IDLE = 300  # seconds after which a process without work ends
 PATIENCE = 0.5  # seconds that processes are given to be done with work that is of no use any more
+HANDOVER = (
+    10  # seconds, at most, until loky's manager has sent what it was given: a guard, for a busy machine
+)
 WATCH = 1  # seconds between looks at whether the parent is there
 ONE_THREAD = {
     f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB", "NUMBA")
@@ -119,7 +122,7 @@ _idle: tuple | None = None  # (process that may use it, number of workers, pool)
 @contextmanager
 def _pool(n):
     """A pool of n processes, and a list for the futures of what is sent to it."""
-    pool = _taken(n) or ProcessPoolExecutor(n, timeout=IDLE, initializer=_begin, initargs=(os.getpid(),), env=ONE_THREAD)
+    pool = _taken(n) or _new_pool(n)
     sent: list[Future] = []
     free = False
     try:
@@ -137,9 +140,13 @@ def _pool(n):
             _end(pool, sent)  # what its processes are at is of no use any more
 
 
+def _new_pool(n):
+    return ProcessPoolExecutor(n, timeout=IDLE, initializer=_begin, initargs=(os.getpid(),), env=ONE_THREAD)
+
+
 def _end(pool, sent):
     """End the processes at once; loky's manager stumbles over jobs that it was given but has not sent yet."""
-    latest = time.monotonic() + PATIENCE
+    latest = time.monotonic() + HANDOVER
     while time.monotonic() < latest and not all(future.running() or future.done() for future in sent):
         time.sleep(1e-3)
     pool.shutdown(wait=True, kill_workers=True)

@@ -56,6 +56,20 @@ def text(*choices):
     return check
 
 
+def is_array(value, dtype, shape, what):
+    """That a value is an array of just this type and shape, row after row in memory."""
+    good = isinstance(value, np.ndarray) and value.dtype == dtype and value.shape == shape
+    require(good and value.flags.c_contiguous, f"{what} should be {dtype} of shape {shape}")
+
+
+def fitted(thing, *names):
+    """The attributes of these names; None where there are none of them, as before a fit: some are not enough."""
+    own = vars(thing)
+    missing = [name for name in names if name not in own]
+    require(len(missing) in (0, len(names)), f"a {type(thing).__name__} lacks {missing}")
+    return None if missing else [own[name] for name in names]
+
+
 def array(kinds="f", ndim=1, *, least=0, low=None, high=None, finite=True):
     """An array of these kinds of number (b i u f) and dimensions, each at least `least` long, within low … high."""
 

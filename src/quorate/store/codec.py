@@ -29,7 +29,7 @@ SCALARS = {
     )
 }
 _SCALAR_NAMES = {kind: name for name, kind in SCALARS.items()}
-MAX_TEXT = 1 << 26  # characters of a file's arrays of strings, each as wide as the widest of its array
+MAX_TEXT = 1 << 24  # characters of a file's arrays of strings, each as wide as the widest of its array
 
 
 class Writer:

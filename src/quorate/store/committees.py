@@ -106,6 +106,9 @@ def _calibrated(member):
     n = member.n_classes
     shapes = {len(member.slopes), len(member.intercepts), len(member.shares)}
     require(shapes == {n}, f"the calibration is not one of {n} classes")
+    require(
+        member.slopes.shape[1] in (n, 2 * n), f"the slopes are not those of one or two scores of {n} classes"
+    )
     unseen = member.shares[member.shares > 0]
     require(unseen.sum() <= 1 + 1e-6, "the shares of the classes that were never held out exceed one")
     require(np.all(member.shares == 0) or len(unseen) <= n, "no class was held out")

@@ -1,18 +1,11 @@
 """Saving and loading: a value to the bytes of a file, and back."""
 
-import warnings
 from functools import cache
 
-import numpy as np
-from joblib import parallel_config
-
-from quorate.run import one_thread
 from quorate.store import codec, format, strict, third
 from quorate.store.format import ModelFormatError
 from quorate.store.registry import entry_of
 from quorate.store.trust import Trust
-
-WIDEST = 1 << 20  # columns up to which a model is asked for an answer
 
 
 def save(model, path):
@@ -67,7 +60,7 @@ def written(value):
     """The bytes of a file that holds a value."""
     outgoing = third.Outgoing()
     writer = codec.Writer(outgoing.number)
-    manifest = {"written_by": _version(), "answers": answers(value), "model": writer.value(value)}
+    manifest = {"written_by": _version(), "model": writer.value(value)}
     manifest["third"] = outgoing.written(writer)
     try:
         text = strict.text(manifest)
@@ -90,10 +83,8 @@ def read(data, trust):
 def _read(data, trust):
     text, tensors = format.unpack(data)
     manifest = strict.parse(text, "the manifest")
-    version, answered, model, part = strict.keys(
-        manifest, ("written_by", "answers", "model", "third"), "the manifest"
-    )
-    if type(version) is not str or type(answered) is not bool:
+    version, model, part = strict.keys(manifest, ("written_by", "model", "third"), "the manifest")
+    if type(version) is not str:
         raise ModelFormatError("the manifest does not say who wrote it")
     incoming = third.Incoming(part, trust)
     reader = codec.Reader(tensors, incoming.number)
@@ -102,29 +93,7 @@ def _read(data, trust):
     incoming.end()
     if reader.left:
         raise ModelFormatError(f"{len(reader.left)} of its tensors are not used")
-    if answered and not answers(value):
-        raise ModelFormatError("the model in it does not answer as it did when it was saved")
     return value
-
-
-def answers(model):
-    """Whether a model answers a row of zeros (an encoder of categories, say, may rightly refuse it)."""
-    try:
-        width = model.n_features_in_
-        if type(width) is not int or width > WIDEST:
-            return False
-        ask = getattr(model, "_predict_dist", None) or model.predict
-        # One row is no work for several threads, and none for processes.
-        with (
-            warnings.catch_warnings(),
-            np.errstate(all="ignore"),
-            parallel_config(backend="sequential"),
-            one_thread(),
-        ):
-            warnings.simplefilter("ignore")
-            return len(ask(np.zeros((1, width)))) == 1
-    except Exception:
-        return False
 
 
 @cache

@@ -20,9 +20,18 @@ from quorate.store.trust import wanted
 
 PROTOCOL = 2
 MAX_DEPTH = 150  # nodes within nodes
-MANY, FOLD = 200_000, 50  # how much larger the tree may be when what is shared is written out
+MANY, FOLD = 20_000, 25  # how much larger the tree may be when what is shared is written out
 COMMON = {"__class__", "__module__", "__loader__", "__id__"}
 SCALARS = {"numpy." + np.dtype(c).type.__name__ for c in "?bBhHiIlLqQefdFDSU"}
+# Functions of one number that take the same time for any.
+SPECIAL = {
+    *("cbrt", "entr", "erf", "erfc", "erfinv", "exp10", "exp2", "expit", "expm1", "gammaln"),
+    *("log1p", "log_expit", "log_ndtr", "logit", "ndtr", "ndtri"),
+}
+PLAIN = {
+    *("BytesNode", "DictNode", "JsonNode", "ListNode", "NdArrayNode", "SetNode", "SliceNode", "TupleNode"),
+    "TypeNode",
+}
 PRIMITIVES = {"builtins." + name for name in ("str", "int", "float", "bool", "list", "tuple", "dict", "set")}
 KEYS = {"builtins.str", "builtins.int", "builtins.float", *SCALARS}
 
@@ -75,8 +84,7 @@ class Schema:
         self.names = set()  # of all classes and functions
         self.untrusted = set()
         self._states = []  # (name, node) that states.py knows
-        self._later = []  # types of keys
-        self._objects = []  # arrays of objects
+        self._later = []  # (check, node), for when all nodes are known
 
     def check(self):
         """Walk the whole tree, then look at what it describes."""
@@ -96,13 +104,15 @@ class Schema:
             raise Untrusted(_please(self.untrusted))
         if self.unused:
             raise ModelFormatError("it has arrays that no third-party object uses")
-        for types in self._later:
-            _key_types(self, types)
-        for array in self._objects:
-            _object_array(self, array)
+        for check, node in self._later:
+            check(self, node)
         for name, node in self._states:
             states.BEFORE[name](self, node)
         return len(top["content"])
+
+    def later(self, check, *nodes):
+        """Check nodes when all nodes are known."""
+        self._later += [(check, node) for node in nodes]
 
     # the walk
 
@@ -143,7 +153,9 @@ class Schema:
         if type(module) is not str or type(cls) is not str:
             raise ModelFormatError("a node has no class")
         name = f"{module}.{cls}"
-        if name not in harmless and not (loader == "FunctionNode" and _ufunc(module, cls)):
+        if loader == "FunctionNode" and _ufunc(module, cls):
+            self.names.add(name)
+        elif name not in harmless:
             self._third_party(loader, name)
         return loader, name
 
@@ -212,11 +224,13 @@ def _suits(loader, name, thing):
 
 
 def _ufunc(module, name):
-    """Whether this is one of NumPy's or SciPy's functions of numbers, which do nothing but compute."""
+    """Whether this is one of NumPy's or SciPy's functions of one number, which do nothing but compute."""
     import scipy.special  # noqa: F401 — so that the rooms it is made of are there, and need not be imported
 
-    known = module == "numpy" or module.startswith("scipy.special")
-    return known and isinstance(getattr(sys.modules.get(module), name, None), np.ufunc)
+    known = module == "numpy" or (module.startswith("scipy.special") and name in SPECIAL)
+    # Not getattr: some modules import what they are asked for.
+    found = vars(sys.modules[module]).get(name) if known and module in sys.modules else None
+    return isinstance(found, np.ufunc) and (found.nin, found.nout, found.signature) == (1, 1, None)
 
 
 def _please(names):
@@ -247,7 +261,7 @@ def _dict(schema, node):
         raise ModelFormatError("a dictionary should have keys, and types of keys")
     if len(_listed(schema, types)) != len(content):
         raise ModelFormatError("a dictionary has more or fewer types than keys")
-    schema._later.append(types)
+    schema.later(_key_types, types)
     return [types, *content.values()]
 
 
@@ -264,6 +278,45 @@ def _named(*names):
         return strict.keys(node["content"], names, f"a {node['__loader__']}")
 
     return children
+
+
+def _set(schema, node):
+    """A set, which the walk over finished objects does not see into."""
+    schema.later(_plain, *_listed(schema, node))
+    return node["content"]
+
+
+def _default(schema, node):
+    inside = strict.keys(node["content"], ("main", "default_factory"), "a DefaultDictNode")
+    schema.later(_plain, inside[1])
+    return inside
+
+
+def _partial(schema, node):
+    """A function and some of what it is given, which the walk over finished objects does not see."""
+    names = ("func", "args", "kwds", "namespace")
+    function, *given = strict.keys(node["content"], names, "a PartialNode")
+    schema.later(_function, function)
+    schema.later(_plain, *given)
+    return function, *given
+
+
+def _function(schema, node):
+    if schema.deref(node)["__loader__"] != "FunctionNode":
+        raise ModelFormatError("a partial of something else than a function")
+
+
+def _plain(schema, node):
+    """That a node is data and nothing else: numbers, strings, arrays, their types, and what holds these."""
+    node = schema.deref(node)
+    loader, content = node["__loader__"], node.get("content", ())
+    if loader not in PLAIN or f"{node['__module__']}.{node['__class__']}" not in LOADERS[loader][1]:
+        raise ModelFormatError(f"a {node['__class__']} stands where only data may stand")
+    if loader in CONTAINERS:
+        for inside in content.values() if loader == "DictNode" else content:
+            _plain(schema, inside)
+    elif node.get("type") == "json":
+        raise ModelFormatError("an array of objects stands where only data may stand")
 
 
 def _json(schema, node):
@@ -287,7 +340,7 @@ def _slice(schema, node):
 
 def _array(schema, node):
     if node["type"] == "json":
-        schema._objects.append(node)
+        schema.later(_object_array, node)
         return [*_listed(schema, node), node["shape"]]
     if node["type"] != "numpy":
         raise ModelFormatError(f"an array of type {node['type']!r}")
@@ -339,14 +392,14 @@ def _reduced(schema, node):
 _CHILDREN = {
     "JsonNode": _json,
     "DictNode": _dict,
-    "DefaultDictNode": _named("main", "default_factory"),
+    "DefaultDictNode": _default,
     "ListNode": _listed,
     "TupleNode": _listed,
-    "SetNode": _listed,
+    "SetNode": _set,
     "SliceNode": _slice,
     "BytesNode": _bytes,
     "BytearrayNode": _bytes,
-    "PartialNode": _named("func", "args", "kwds", "namespace"),
+    "PartialNode": _partial,
     "ObjectNode": _object,
     "NdArrayNode": _array,
     "MaskedArrayNode": _named("data", "mask"),
@@ -375,6 +428,13 @@ def shortened(roots):
     return {**roots[0], "content": content, "__id__": next(number)}, files
 
 
+def _home(module, name):
+    """Where a function of numbers is at home: skops writes whatever module it happened to find it in."""
+    found = getattr(sys.modules.get(module), name, None)
+    homes = ("numpy", "scipy.special") if isinstance(found, np.ufunc) else ()
+    return next((home for home in homes if vars(sys.modules.get(home, np)).get(name) is found), module)
+
+
 def _visit(value, ids, files, number, n_files, anew):
     """The value with the nodes in it renumbered; `anew`: as if none of them had been there before."""
     if type(value) is list:
@@ -389,6 +449,8 @@ def _visit(value, ids, files, number, n_files, anew):
     first = [k for k in ("key_types", "content") if k in value]  # in the order in which skops reads them
     keys = [*first, *(k for k in value if k not in first and k != "__id__")]
     new = {k: _visit(value[k], ids, files, number, n_files, inside) for k in keys}
+    if new.get("__loader__") == "FunctionNode":
+        new["__module__"] = _home(new["__module__"], new["__class__"])
     if "__id__" in value:
         if "file" in new:
             end = new["file"].rpartition(".")[2]

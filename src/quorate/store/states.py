@@ -8,9 +8,10 @@ compiled code, done on the finished objects, by the full name of a class among t
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 
-from quorate.store.checks import require
+from quorate.store import demands
+from quorate.store.checks import fitted as _fitted, is_array as _is_array, require
 from quorate.store.trust import PARTS, name_of
 
 TREE_LEAF = -1
@@ -40,15 +41,14 @@ def children(left, right, leaf, what):
     require(np.all(parents[1:] == 1), f"{what} has a node with no parent, or with two")
 
 
-def depth(left, right, leaf, most):
-    """How many steps from the first node to the last level, but not more than `most` + 1."""
-    level, steps = np.zeros(1, np.int64), 0
-    while steps <= most:
-        level = level[~leaf[level]]
-        if not len(level):
-            break
-        level, steps = np.concatenate([left[level], right[level]]), steps + 1
-    return steps
+def depth(left, right, leaf):
+    """How many steps from the first node to the last level: each turn doubles how far up a node looks."""
+    parent = np.flatnonzero(~leaf)
+    up, steps = np.zeros(len(leaf), np.int64), np.ones(len(leaf), np.int64)
+    up[left[parent]], up[right[parent]], steps[0] = parent, parent, 0
+    while np.any(up):
+        steps, up = steps + steps[up], up[up]
+    return int(steps.max())
 
 
 def _tree(schema, node):
@@ -71,7 +71,7 @@ def _tree(schema, node):
     leaf = nodes["left_child"] == TREE_LEAF
     require(np.all((nodes["right_child"] == TREE_LEAF) == leaf), "a tree has nodes with one child")
     children(nodes["left_child"], nodes["right_child"], leaf, "a tree")
-    deep = depth(nodes["left_child"], nodes["right_child"], leaf, state["max_depth"])
+    deep = depth(nodes["left_child"], nodes["right_child"], leaf)
     require(deep == state["max_depth"], f"a tree is not {state['max_depth']} deep")
     feature = nodes["feature"][~leaf]
     require(
@@ -82,29 +82,15 @@ def _tree(schema, node):
     require(numbers and np.all(nodes["n_node_samples"] >= 0), "a tree has numbers that are none")
 
 
-def _is_array(value, dtype, shape, what):
-    good = isinstance(value, np.ndarray) and value.dtype == dtype and value.shape == shape
-    require(good and value.flags.c_contiguous, f"{what} should be {dtype} of shape {shape}")
-
-
-def _fitted(estimator, *names):
-    """The attributes that are there at all: an estimator that was not fitted has none."""
-    own = vars(estimator)
-    return [own[name] for name in names] if all(name in own for name in names) else None
-
-
 def _decision_tree(estimator):
-    if found := _fitted(estimator, "tree_"):
-        tree, name = found[0], type(estimator).__name__
+    of_classes = ("classes_", "n_classes_") if isinstance(estimator, ClassifierMixin) else ()
+    if found := _fitted(estimator, "tree_", "n_features_in_", "n_outputs_", *of_classes):
+        tree, n_features, n_outputs, *_ = found
+        name = type(estimator).__name__
         require(name_of(type(tree)) == "sklearn.tree._tree.Tree", f"the tree of a {name} is none")
-        require(
-            vars(estimator).get("n_features_in_") == tree.n_features,
-            f"a {name} has another number of features",
-        )
-        require(
-            vars(estimator).get("n_outputs_") == tree.n_outputs, f"a {name} has another number of answers"
-        )
-        if "n_classes_" in vars(estimator):
+        require(n_features == tree.n_features, f"a {name} has another number of features")
+        require(n_outputs == tree.n_outputs, f"a {name} has another number of answers")
+        if of_classes:
             same = np.array_equal(np.atleast_1d(estimator.n_classes_), tree.n_classes)
             several = tree.n_outputs > 1
             classes = estimator.classes_ if several else [estimator.classes_]
@@ -121,17 +107,34 @@ def _is_tree_of(estimator, n_features, what):
 
 
 def _forest(estimator):
-    if found := _fitted(estimator, "estimators_"):
+    if found := _fitted(estimator, "estimators_", "n_features_in_", "n_outputs_"):
+        trees, n_features, n_outputs = found
         name = type(estimator).__name__
-        require(type(found[0]) is list and len(found[0]), f"a {name} has no trees")
-        for tree in found[0]:
-            _is_tree_of(tree, vars(estimator).get("n_features_in_"), f"a {name}")
+        require(type(trees) is list and len(trees), f"a {name} has no trees")
+        for tree in trees:
+            one = _is_tree_of(tree, n_features, f"a {name}")
+            require(one.n_outputs == n_outputs, f"a tree of a {name} has another number of answers")
+
+
+def _embedding(estimator):
+    if found := _fitted(estimator, "estimators_", "one_hot_encoder_"):
+        require(name_of(type(found[1])) == ONE_HOT, "a RandomTreesEmbedding has another encoder")
+
+
+def _bins(estimator):
+    if found := _fitted(estimator, "bin_edges_", "n_bins_"):
+        encoder = vars(estimator).get("_encoder")
+        require(
+            encoder is None or name_of(type(encoder)) == ONE_HOT, "a KBinsDiscretizer has another encoder"
+        )
+        require(len(found[0]) == len(found[1]), "a KBinsDiscretizer has other bins")
 
 
 def _gradient_boosting(estimator):
     """Its trees' values are added to an array without looking at its width."""
-    if found := _fitted(estimator, "estimators_", "n_trees_per_iteration_", "n_features_in_"):
-        trees, wide, n_features = found
+    names = ("estimators_", "n_trees_per_iteration_", "n_features_in_", "init_", "_loss")
+    if found := _fitted(estimator, *names):
+        trees, wide, n_features, start, loss = found
         name = type(estimator).__name__
         good = isinstance(trees, np.ndarray) and trees.dtype == object and trees.ndim == 2 and len(trees)
         require(good and trees.shape[1] == wide, f"a {name} has no trees")
@@ -140,24 +143,42 @@ def _gradient_boosting(estimator):
             require(
                 one.n_outputs == one.max_n_classes == 1, f"a tree of a {name} answers more than one number"
             )
-        start = estimator._raw_predict_init(np.zeros((1, n_features), np.float32))
-        good = isinstance(start, np.ndarray) and start.dtype == float and start.shape == (1, wide)
-        require(good, f"a {name} does not begin with {wide} numbers")
+        _is_loss(loss, f"a {name}")
+        dummy = (
+            f"sklearn.dummy.Dummy{'Classifier' if isinstance(estimator, ClassifierMixin) else 'Regressor'}"
+        )
+        good = isinstance(start, str) or name_of(type(start)) == dummy
+        require(good, f"what a {name} begins with cannot be checked: it should be init=None or 'zero'")
+        require(
+            isinstance(start, str) or _width(start, loss) == wide, f"a {name} begins with too few answers"
+        )
+
+
+def _is_loss(loss, what):
+    good = name_of(type(loss)) in LOSSES and name_of(type(vars(loss).get("link"))) in LINKS
+    require(good, f"the loss of {what} is none")
+
+
+def _width(start, loss):
+    """How many numbers a row begins with, where boosting begins with the shares of classes, or a constant."""
+    require(vars(start).get("n_outputs_") == 1, "a boosting begins with several answers")
+    return start.n_classes_ if loss.is_multiclass else 1
 
 
 def _histogram_boosting(estimator):
     require("_in_fit" not in vars(estimator), "a gradient boosting was saved before it was done")
-    if found := _fitted(
-        estimator, "_predictors", "n_features_in_", "_n_features", "_bin_mapper", "_preprocessor"
-    ):
-        predictors, n_features, n_used, bins, before = found
+    names = ("_predictors", "n_features_in_", "_n_features", "_bin_mapper", "_preprocessor")
+    if found := _fitted(estimator, *names, "_baseline_prediction", "n_trees_per_iteration_", "_loss"):
+        predictors, n_features, n_used, bins, before, start, wide, loss = found
         name = type(estimator).__name__
+        _is_loss(loss, f"a {name}")
+        _is_array(start, np.dtype(float), (1, wide), f"what a {name} begins with")
+        require(name_of(type(bins)) == BIN_MAPPER, f"a {name} has no bins")
         require(
             type(n_features) is int and n_features == n_used > 0, f"a {name} has another number of features"
         )
         if before is not None:
-            seen = estimator._preprocess_X(np.zeros((1, n_features)), reset=False)
-            require(seen.shape == (1, n_features), f"a {name} sees another number of features")
+            _preprocessor(before, n_features, f"what a {name} does first")
         categorical = (
             np.zeros(n_features, bool) if bins.is_categorical_ is None else np.asarray(bins.is_categorical_)
         )
@@ -169,11 +190,29 @@ def _histogram_boosting(estimator):
         _is_array(of_feature, np.dtype(np.uint32), (n_features,), f"the categories of a {name}")
         for turn in predictors:
             require(
-                len(turn) == estimator.n_trees_per_iteration_,
+                len(turn) == wide,
                 f"a turn of a {name} has too many or too few trees",
             )
             for tree in turn:
                 _predictor(tree, categorical, f"a tree of a {name}")
+
+
+def _preprocessor(before, n_features, what):
+    """Categories to codes, beside numbers as they are: as many columns as there were."""
+    require(
+        name_of(type(before)) == "sklearn.compose._column_transformer.ColumnTransformer", f"{what} is none"
+    )
+    names = ("transformers_", "n_features_in_", "sparse_output_", "_transformer_to_input_indices")
+    parts, n, as_sparse, indices = _fitted(before, *names) or [None] * 4
+    parts = [part for part in parts or () if type(part[1]) is not str or part[1] != "drop"]
+    kinds = [name_of(type(part)) for _, part, _ in parts]
+    plain = vars(before).get("_sklearn_output_config") in (None, {"transform": "default"})
+    require(n == n_features and as_sparse is False and plain, f"{what} has another number of features")
+    require(kinds == CODES_AND_NUMBERS and not before.transformer_weights, f"{what} is none")
+    for name, _, mask in parts:
+        _is_array(mask, np.dtype(bool), (n_features,), f"the columns of {what}")
+        require(list(indices[name]) == np.flatnonzero(mask).tolist(), f"{what} takes other columns")
+    require(np.array_equal(parts[0][2], ~parts[1][2]), f"{what} takes columns twice, or not at all")
 
 
 def _predictor(tree, categorical, what):
@@ -205,18 +244,19 @@ def _predictor(tree, categorical, what):
 def _support_vectors(estimator):
     """libsvm takes all lengths from the number of classes and of support vectors."""
     names = ("support_", "support_vectors_", "_n_support", "_dual_coef_", "_intercept_", "_probA", "_probB")
-    if found := _fitted(estimator, *names):
-        support, vectors, per_class, coef, intercept, prob_a, prob_b = found
-        name, n_features = type(estimator).__name__, vars(estimator).get("n_features_in_")
+    of_classes = ("classes_",) if isinstance(estimator, ClassifierMixin) else ()
+    if found := _fitted(estimator, *names, "n_features_in_", "_sparse", *of_classes):
+        support, vectors, per_class, coef, intercept, prob_a, prob_b, n_features, is_sparse, *classes = found
+        name = type(estimator).__name__
         require(
-            isinstance(vectors, np.ndarray) and not estimator._sparse,
+            isinstance(vectors, np.ndarray) and is_sparse is False,
             f"a {name} learned from sparse data cannot be checked",
         )
         require(
             estimator.kernel in ("linear", "poly", "rbf", "sigmoid"),
             f"the kernel of a {name} cannot be checked",
         )
-        n, k = len(support), len(getattr(estimator, "classes_", (0, 1)))
+        n, k = len(support), len(classes[0]) if classes else 2
         pairs = k * (k - 1) // 2
         require(n > 0 and k > 1, f"a {name} has no support vectors")
         _is_array(support, np.dtype(np.int32), (n,), f"the support of a {name}")
@@ -224,7 +264,7 @@ def _support_vectors(estimator):
         _is_array(per_class, np.dtype(np.int32), (k,), f"the support of a {name}")
         _is_array(coef, np.dtype(float), (k - 1, n), f"the coefficients of a {name}")
         _is_array(intercept, np.dtype(float), (pairs,), f"the intercept of a {name}")
-        counts = per_class if "classes_" in vars(estimator) else per_class[:1]
+        counts = per_class if classes else per_class[:1]
         require(np.all(per_class >= 0) and counts.sum() == n, f"a {name} has other support vectors")
         for prob in (prob_a, prob_b):
             _is_array(prob, np.dtype(float), (len(prob),), f"the probabilities of a {name}")
@@ -293,9 +333,13 @@ def _node_data():
 
 
 def _neighbours(estimator):
-    if found := _fitted(estimator, "_fit_X", "_fit_method", "n_samples_fit_", "n_features_in_"):
-        X, method, n, n_features = found
-        name, tree = type(estimator).__name__, vars(estimator).get("_tree")
+    names = ("_fit_X", "_fit_method", "n_samples_fit_", "n_features_in_", "_tree")
+    measures = ("effective_metric_", "effective_metric_params_")
+    of_answers = ("_y",) if hasattr(estimator, "predict") else ()
+    of_classes = ("classes_", "outputs_2d_") if isinstance(estimator, ClassifierMixin) else ()
+    if found := _fitted(estimator, *names, *measures, *of_answers, *of_classes):
+        X, method, n, n_features, tree, metric, given, *_ = found
+        name = type(estimator).__name__
         require(
             getattr(X, "shape", None) == (n, n_features) and method in ("brute", "kd_tree", "ball_tree"),
             f"a {name} has no data",
@@ -308,8 +352,23 @@ def _neighbours(estimator):
         if tree is not None:
             require(name_of(type(tree)) in NEIGHBOUR_TREES, f"the tree of a {name} is none")
             require(tree.get_arrays()[0].shape == (n, n_features), f"a {name} has other data than its tree")
-        if "_y" in vars(estimator):
+        for one, its in ((metric, given), (estimator.metric, estimator.metric_params)):
+            _measure(one, its, n_features, f"the metric of a {name}")
+        if of_answers:
             _neighbours_answers(estimator, n, name)
+
+
+def _measure(metric, given, n_features, what):
+    """Compiled code takes it that whatever else a metric is given is of the right size."""
+    require(type(metric) is str and metric in DISTANCES, f"{what} cannot be checked")
+    require(
+        given is None or (type(given) is dict and given.keys() <= {"p", "w"}), f"{what} cannot be checked"
+    )
+    p, w = (given or {}).get("p", 2), (given or {}).get("w")
+    require(isinstance(p, float | int | np.number) and p > 0, f"{what} has no exponent")
+    if w is not None:
+        _is_array(w, np.dtype(float), (n_features,), f"the weights of {what}")
+        require(np.all(w >= 0.0), f"{what} has negative weights")
 
 
 def _neighbours_answers(estimator, n, name):
@@ -330,10 +389,13 @@ def _neighbours_answers(estimator, n, name):
 
 def _one_hot(estimator):
     """Its codes become indices of a sparse table, as wide as it says."""
-    if found := _fitted(estimator, "categories_", "_n_features_outs", "_drop_idx_after_grouping"):
-        categories, widths, dropped = found
-        require(estimator._compute_n_features_outs() == widths, "a OneHotEncoder is as wide as it is not")
-        groups = getattr(estimator, "_default_to_infrequent_mappings", None) or [None] * len(categories)
+    names = ("categories_", "_n_features_outs", "_drop_idx_after_grouping", "_infrequent_enabled")
+    if found := _fitted(estimator, *names):
+        categories, widths, dropped, grouped = found
+        require(type(categories) is list and type(grouped) is bool, "a OneHotEncoder has no categories")
+        for known in categories:
+            require(_can_be_searched(known), "a OneHotEncoder has categories that are out of order")
+        groups = _groups(estimator, categories) if grouped else [None] * len(categories)
         sizes = [len(c) if g is None else int(g.max()) + 1 for c, g in zip(categories, groups, strict=True)]
         for known, group, size in zip(categories, groups, sizes, strict=True):
             good = group is None or (
@@ -341,10 +403,32 @@ def _one_hot(estimator):
             )
             require(good and size <= len(known), "a OneHotEncoder has groups that are none")
         if dropped is not None:
+            one_each = isinstance(dropped, np.ndarray) and dropped.shape == (len(categories),)
+            require(one_each, "a OneHotEncoder drops what is not there")
             inside = all(d is None or 0 <= d < size for d, size in zip(dropped, sizes, strict=True))
             require(inside, "a OneHotEncoder drops what is not there")
             sizes = [size - (d is not None) for d, size in zip(dropped, sizes, strict=True)]
         require(sizes == widths, "a OneHotEncoder is as wide as it is not")
+
+
+def _can_be_searched(known):
+    """Whether numbers among numbers are found where they are; anything else is looked up in a table."""
+    if not isinstance(known, np.ndarray) or known.ndim != 1 or not len(known):
+        return False
+    if known.dtype.kind not in "biuf":
+        return known.dtype.kind in "OUS"
+    return bool(np.all((known[1:] > known[:-1]) | (np.isnan(known[1:]) & ~np.isnan(known[:-1]))))
+
+
+def _groups(estimator, categories):
+    """For each column, which group its categories are in, or None; unknown ones go where the first rare one is."""
+    rare, groups = _fitted(estimator, "_infrequent_indices", "_default_to_infrequent_mappings")
+    good = all((r is None) == (g is None) for r, g in zip(rare, groups, strict=True))
+    require(good and len(rare) == len(categories), "a OneHotEncoder has groups that are none")
+    for one, known in zip(rare, categories, strict=True):
+        inside = one is None or (len(one) and min(one) >= 0 and max(one) < len(known))
+        require(inside, "a OneHotEncoder has groups that are none")
+    return groups
 
 
 def sparse(parts, cls):
@@ -411,6 +495,19 @@ METRICS = {
     f"sklearn.metrics._dist_metrics.{kind}Distance64"
     for kind in ("Euclidean", "Manhattan", "Chebyshev", "Minkowski")
 }
+# Those of which compiled code needs no more than p and weights.
+DISTANCES = {
+    *("braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "euclidean", "hamming"),
+    *("infinity", "l1", "l2", "manhattan", "minkowski", "nan_euclidean", "p", "sqeuclidean"),
+}
+LOSSES = {f"sklearn._loss.loss.{name}" for name in PARTS["sklearn._loss.loss"]}
+LINKS = {f"sklearn._loss.link.{name}" for name in PARTS["sklearn._loss.link"]}
+ONE_HOT = "sklearn.preprocessing._encoders.OneHotEncoder"
+BIN_MAPPER = "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper"
+CODES_AND_NUMBERS = [
+    "sklearn.preprocessing._encoders.OrdinalEncoder",
+    "sklearn.preprocessing._function_transformer.FunctionTransformer",
+]
 NEIGHBOUR_TREES = {"sklearn.neighbors._kd_tree.KDTree", "sklearn.neighbors._ball_tree.BallTree"}
 
 BEFORE = {
@@ -426,8 +523,10 @@ BEFORE = {
     },
 }
 
-AFTER = {
-    "sklearn.preprocessing._encoders.OneHotEncoder": _one_hot,
+AFTER = demands.AFTER | {
+    ONE_HOT: _one_hot,
+    "sklearn.preprocessing._discretization.KBinsDiscretizer": _bins,
+    "sklearn.ensemble._forest.RandomTreesEmbedding": _embedding,
     "sklearn.tree._classes.BaseDecisionTree": _decision_tree,
     "sklearn.ensemble._forest.BaseForest": _forest,
     "sklearn.ensemble._gb.BaseGradientBoosting": _gradient_boosting,
@@ -450,6 +549,9 @@ def examine(thing):
         jobs is None or (isinstance(jobs, Integral) and abs(int(jobs)) <= MAX_JOBS),
         f"n_jobs={jobs} is out of range",
     )
+    if theirs and hasattr(type(thing), "_parameter_constraints"):
+        thing._validate_params()
+        demands.methods(own)
     for base in type(thing).__mro__:
         if name_of(base) in AFTER:
             AFTER[name_of(base)](thing)

@@ -25,7 +25,7 @@ def parse(data, what):
 
 
 def check_size(data, what):
-    """That the text holds no more values than memory is meant for; each but the first follows one of [, { and a comma."""
+    """That the text holds no more values than memory is meant for; each but the first follows [, { or a comma."""
     if sum(data.count(sign) for sign in (b"[", b"{", b",")) > MAX_VALUES:
         raise ModelFormatError(f"{what} holds more than {MAX_VALUES} values")
 

@@ -17,7 +17,7 @@ from types import FunctionType, MethodType
 
 import numpy as np
 
-from quorate.store import npy, states, strict
+from quorate.store import npy, places, states, strict
 from quorate.store.format import MAX_MANIFEST, ModelFormatError
 from quorate.store.registry import entry_of
 from quorate.store.schema import Schema, shortened
@@ -328,35 +328,43 @@ def _made(root, files, names):
     return skops.io.loads(archive.getvalue(), trusted=[*sorted(names), "numpy.dtype"])
 
 
-def _settle(thing, slot, seen):
-    """The object with quorate's own in the places of Slots (where `slot` is not None), each part examined."""
-    if id(thing) in seen:
-        return seen[id(thing)][1]
-    seen[id(thing)] = thing, thing
+def _settle(thing, slot, seen, place=places.NOWHERE):
+    """The object with quorate's own in the places of Slots (where `slot` is not None), each part examined.
+
+    What a list, dictionary or array holds stands in the place of its holder.
+    """
+    places.check(thing, place)
+    key = id(thing), None if _has_state(thing) else place
+    if key in seen:
+        return seen[key][1]
+    seen[key] = thing, thing
     if type(thing) is Slot:
         new = thing if slot is None else slot(thing.index)
     elif type(thing) is tuple:
-        new = tuple(_settle(v, slot, seen) for v in thing)
+        new = tuple(_settle(v, slot, seen, place) for v in thing)
     else:
         new = thing
-        _settle_inside(thing, slot, seen)
-    seen[id(thing)] = thing, new
+        if not _is_ours(thing):
+            _settle_inside(thing, slot, seen, place)
+    seen[key] = thing, new
     return new
 
 
-def _settle_inside(thing, slot, seen):
+def _settle_inside(thing, slot, seen, place):
     if isinstance(thing, list | dict):
-        _settle_each(thing, list(enumerate(thing) if isinstance(thing, list) else thing.items()), slot, seen)
+        items = list(enumerate(thing) if isinstance(thing, list) else thing.items())
+        _settle_each(thing, items, slot, seen, place)
     elif isinstance(thing, np.ndarray):
         if thing.dtype == object:
-            _settle_each(thing, list(np.ndenumerate(thing)), slot, seen)
+            _settle_each(thing, list(np.ndenumerate(thing)), slot, seen, place)
     elif _has_state(thing):
-        _settle_each(vars(thing), list(vars(thing).items()), slot, seen)
+        for name, value in list(vars(thing).items()):
+            _settle_each(vars(thing), [(name, value)], slot, seen, places.place(thing, name))
         states.examine(thing)
 
 
-def _settle_each(holder, items, slot, seen):
+def _settle_each(holder, items, slot, seen, place):
     for key, value in items:
-        new = _settle(value, slot, seen)
+        new = _settle(value, slot, seen, place)
         if new is not value:
             holder[key] = new

@@ -6,7 +6,7 @@ file names is looked up among these and nowhere else. A module is imported only 
 Compiled code of scikit-learn reads what a file says without looking, so of scikit-learn only those types can be loaded
 whose state is checked here (states.py) or handled by Python alone. Not among them, as their state cannot be checked:
 neighbours by radius, kernel densities, outlier detectors, clustering, NMF and topic models, dictionary learning,
-manifolds, splines, label propagation, and text vectorisers.
+manifolds, splines, label propagation, sets of labels, and text vectorisers.
 """
 
 import importlib
@@ -56,6 +56,7 @@ UNCHECKED = {
         "MiniBatchDictionaryLearning",
     ),
     *(
+        "MultiLabelBinarizer",
         "SparseCoder",
         "SparsePCA",
         "MiniBatchSparsePCA",
@@ -115,7 +116,6 @@ PARTS = {
     "sklearn.gaussian_process._gpc": ("_BinaryGaussianProcessClassifierLaplace",),
     "sklearn.gaussian_process.kernels": (
         *(
-            "CompoundKernel",
             "ConstantKernel",
             "DotProduct",
             "ExpSineSquared",
