@@ -92,3 +92,10 @@ def test_types_are_announced():
 def test_imports_point_one_way():
     lint = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
     assert "KEPT" in python("-c", lint)
+
+
+def test_demo_needs_no_more_than_is_installed_with_quorate():
+    """The packages of the test extra are hidden, as on the machine of who runs the README's first command."""
+    hidden = dict.fromkeys(("pandas", "polars", "pyarrow", "distributed", "dask", "pytest"))
+    run = f"import sys; sys.modules.update({hidden}); from quorate.cli import main; main(['demo'])"
+    assert "The tenth of the cases" in python("-c", run)

@@ -26,7 +26,7 @@ def run(seed=0):
 
 def _diabetes(console, seed):
     """A number to predict: how far to trust each prediction, and how far the members differ."""
-    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    X, y = load_diabetes(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=seed)
     console.print("[bold]1. A number.[/] How far has a patient's diabetes progressed after a year?")
     console.print(
@@ -36,7 +36,7 @@ def _diabetes(console, seed):
     one = q.Probabilistic(DecisionTreeRegressor(min_samples_leaf=5, random_state=seed)).fit(X_train, y_train)
     member = q.Probabilistic(DecisionTreeRegressor(min_samples_leaf=5))
     committee = q.BaggingRegressor(member, n_estimators=30, random_state=seed).fit(X_train, y_train)
-    guess = q.Empirical(y_train.to_numpy())[np.zeros(len(y_test), dtype=int)]
+    guess = q.Empirical(y_train)[np.zeros(len(y_test), dtype=int)]
 
     table = _table("on held-out rows", "RMSE", "CRPS", "log score", "in 90% interval")
     bagged = committee.predict_dist(X_test)
@@ -54,7 +54,7 @@ def _diabetes(console, seed):
 
 def _tumours(console, seed):
     """A class to predict: probabilities that can be believed, and the cases to look at again."""
-    data = load_breast_cancer(as_frame=True)
+    data = load_breast_cancer()
     X, y = data.data, data.target_names[data.target]
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=seed, stratify=y)
     console.print("\n[bold]2. A class.[/] Is a tumour benign or malignant?")
@@ -99,7 +99,7 @@ def _table(*columns):
 
 def _receipt(console, committee, X, y):
     """Why averaging works, checked on these rows."""
-    r = committee.ambiguity(X.to_numpy(), y)["squared_error"]
+    r = committee.ambiguity(X, y)["squared_error"]
     console.print(
         f"\n   Why it works: the committee's squared error ({r.committee:.0f}) is its members' mean "
         f"({r.members:.0f})\n   less what they differ by ({r.ambiguity:.0f}); the books balance to {r.gap:.0e}."
@@ -110,7 +110,7 @@ def _who_said_what(console, model, X, who):
     """One row's answer, taken apart."""
     u = model.predict_dist(X).uncertainty()
     row = int(np.argmax(u.between))
-    dist = model.predict_dist(X.iloc[[row]])
+    dist = model.predict_dist(X[[row]])
     low, high = dist.interval(0.9)[0]
     told = np.sort([part.mean[0] for part in dist.parts])
     console.print(

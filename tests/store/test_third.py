@@ -802,6 +802,12 @@ def test_boosting_begins_with_what_can_be_checked(files):
     refused(doctored, "DummyClassifier")
 
 
+def test_answers_in_another_shape():
+    doctored = Doctored(store.written(KNeighborsClassifier(algorithm="brute", metric="manhattan").fit(X, Y)))
+    doctored.state("KNeighborsClassifier")["outputs_2d_"] = literal("true")
+    refused(doctored, "answers in another shape")
+
+
 @pytest.mark.parametrize(
     "given",
     [{"Y_norm_squared": np.zeros(1)}, {"V": np.eye(3)}, {"w": np.ones(2)}, {"w": -np.ones(3)}, {"p": -1.0}],

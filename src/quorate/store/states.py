@@ -376,7 +376,8 @@ def _neighbours_answers(estimator, n, name):
     require(isinstance(y, np.ndarray) and y.dtype.kind in "iuf" and len(y) == n, f"a {name} has no answers")
     if "classes_" in vars(estimator):
         require(y.dtype.kind in "iu" and y.ndim in (1, 2), f"a {name} has no answers")
-        classes = estimator.classes_ if y.ndim == 2 and estimator.outputs_2d_ else [estimator.classes_]
+        require(estimator.outputs_2d_ is (y.ndim == 2), f"a {name} answers in another shape")
+        classes = estimator.classes_ if y.ndim == 2 else [estimator.classes_]
         for codes, known in zip(y.reshape(n, -1).T, classes, strict=True):
             require(
                 codes.min() >= 0 and codes.max() < len(known),
