@@ -33,7 +33,7 @@ def _diabetes(console, seed):
         f"   {len(X_train)} patients to learn from, {len(X_test)} held out, {X.shape[1]} columns.\n"
     )
 
-    one = q.Probabilistic(DecisionTreeRegressor(min_samples_leaf=5, random_state=seed)).fit(X_train, y_train)
+    one = q.Probabilistic(DecisionTreeRegressor(min_samples_leaf=5), random_state=seed).fit(X_train, y_train)
     member = q.Probabilistic(DecisionTreeRegressor(min_samples_leaf=5))
     committee = q.BaggingRegressor(member, n_estimators=30, random_state=seed).fit(X_train, y_train)
     guess = q.Empirical(y_train)[np.zeros(len(y_test), dtype=int)]
@@ -63,9 +63,9 @@ def _tumours(console, seed):
     tree = DecisionTreeClassifier(min_samples_leaf=3, random_state=seed)
     bag = q.BaggingClassifier(tree, n_estimators=100, oob_score=True, random_state=seed)
     models = {
-        "one tree": q.Probabilistic(tree),
+        "one tree": q.Probabilistic(tree, random_state=seed),
         "100 bagged trees": bag,
-        "the same, calibrated": q.Probabilistic(bag),
+        "the same, calibrated": q.Probabilistic(bag, random_state=seed),
     }
 
     table = _table("on held-out rows", "accuracy", "Brier score", "log score", "ECE")

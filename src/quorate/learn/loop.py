@@ -17,6 +17,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,11 @@ class Data:
     def __post_init__(self):
         for name in ("X", "y", "weight", "groups"):
             object.__setattr__(self, name, settled(getattr(self, name)))
+        object.__setattr__(self, "_prepared", {})
+        object.__setattr__(self, "_lock", Lock())
+
+    def __getstate__(self):
+        return {name: v for name, v in self.__dict__.items() if name not in ("_prepared", "_lock")}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
@@ -114,6 +120,15 @@ class Data:
             told.update(b"" if values is None else values[order].tobytes())
         return told.hexdigest()
 
+    def prepared(self, member):
+        """X as the member wants it, prepared once for all members of the same preparation."""
+        if member.preparation is None:
+            return self.X
+        with self._lock:
+            if member.preparation not in self._prepared:
+                self._prepared[member.preparation] = member.prepare(self.X)
+            return self._prepared[member.preparation]
+
     def rng(self, *key):
         """The Generator of a key."""
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
@@ -143,6 +158,8 @@ class Job:
         X, y, weights = data.X, data.y, self.draw(data)
         if self.rows is not None:
             X, y, weights = X[self.rows], y[self.rows], None if weights is None else weights[self.rows]
+        else:
+            X = data.prepared(self.member)
         return self.member.fit(X, y, weights, data.rng(*self.key, MEMBER))
 
 

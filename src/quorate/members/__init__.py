@@ -1,6 +1,6 @@
 """p_m: who sits on a committee. A `Member` learns; what it becomes is `Fitted`."""
 
-from quorate.members.base import Fitted, Member
+from quorate.members.base import Fitted, Member, choices
 from quorate.members.columns import Columns, OnColumns
 from quorate.members.wrap import FittedEstimator, FromEstimator, as_member, seated
 
@@ -12,5 +12,6 @@ __all__ = [
     "Member",
     "OnColumns",
     "as_member",
+    "choices",
     "seated",
 ]

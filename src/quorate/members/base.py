@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 
+import numpy as np
+
 
 class Member(ABC):
     """Something that can learn: it owes `fit`, which returns a `Fitted` and leaves the member as it was.
@@ -9,9 +11,15 @@ class Member(ABC):
     A member of a committee of classifiers is taught codes: `y` holds the positions of the committee's classes.
     """
 
+    preparation: object = None  # members of equal preparation can be taught the same prepared table
+
     @abstractmethod
     def fit(self, X, y, sample_weight=None, rng=None):
-        """Learn from rows of X and y, weighted; all randomness comes from the Generator `rng`."""
+        """Learn from rows of X, or of `prepare(X)`, and y, weighted; all randomness comes from the Generator `rng`."""
+
+    def prepare(self, X):
+        """What can be made of X once for a whole committee, without a look at y: bins, say."""
+        return X
 
 
 class Fitted(ABC):
@@ -20,3 +28,11 @@ class Fitted(ABC):
     @abstractmethod
     def predict_dist(self, X):
         """A Predictive of as many rows as X; for classes, over the codes the member was taught."""
+
+
+def choices(member, X):
+    """argmax_y p_m(y | x) as codes, of equals the first; a member that knows a short way to them has `choices(X)`."""
+    if hasattr(member, "choices"):
+        return member.choices(X)
+    dist = member.predict_dist(X)
+    return dist.classes[np.argmax(dist.probs, axis=1)]
