@@ -15,7 +15,7 @@ in `run`.
 
 import hashlib
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
 from typing import Any
@@ -61,15 +61,15 @@ class Data:
     seed: int = 0
     rows: np.ndarray | None = None
     groups: np.ndarray | None = None
+    _prepared: Any = field(default=None, init=False, repr=False)
 
     def __post_init__(self):
         for name in ("X", "y", "weight", "groups"):
             object.__setattr__(self, name, settled(getattr(self, name)))
-        object.__setattr__(self, "_prepared", {})
-        object.__setattr__(self, "_lock", Lock())
+        object.__setattr__(self, "_prepared", ({}, Lock()))
 
     def __getstate__(self):
-        return {name: v for name, v in self.__dict__.items() if name not in ("_prepared", "_lock")}
+        return {name: value for name, value in self.__dict__.items() if name != "_prepared"}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
@@ -124,10 +124,11 @@ class Data:
         """X as the member wants it, prepared once for all members of the same preparation."""
         if member.preparation is None:
             return self.X
-        with self._lock:
-            if member.preparation not in self._prepared:
-                self._prepared[member.preparation] = member.prepare(self.X)
-            return self._prepared[member.preparation]
+        known, lock = self._prepared
+        with lock:
+            if member.preparation not in known:
+                known[member.preparation] = member.prepare(self.X)
+            return known[member.preparation]
 
     def rng(self, *key):
         """The Generator of a key."""
