@@ -127,7 +127,7 @@ class Data:
         known, lock = self._prepared
         with lock:
             if member.preparation not in known:
-                known[member.preparation] = member.prepare(self.X)
+                known[member.preparation] = member.prepare(self.X, self.weight)
             return known[member.preparation]
 
     def rng(self, *key):

@@ -17,7 +17,7 @@ class Member(ABC):
     def fit(self, X, y, sample_weight=None, rng=None):
         """Learn from rows of X, or of `prepare(X)`, and y, weighted; all randomness comes from the Generator `rng`."""
 
-    def prepare(self, X):
+    def prepare(self, X, sample_weight=None):
         """What can be made of X once for a whole committee, without a look at y: bins, say."""
         return X
 

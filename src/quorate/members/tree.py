@@ -1,0 +1,264 @@
+"""Trees (Breiman, Friedman, Olshen and Stone, 1984): p(y | x) is the law of the training rows in x's leaf.
+
+A `Tree` learns, a `FittedTree` answers; `Forest` answers for many of them at once, with the same bits.
+"""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from quorate import kernels
+from quorate.dist import Categorical, Empirical
+from quorate.dist.bandwidth import smallest_gap
+from quorate.dist.samples import Samples
+from quorate.members.base import Fitted, Member
+from quorate.members.bins import Binned, binned, coded
+from quorate.members.leaves import best_bandwidth, leaf_samples
+from quorate.members.prune import pruned
+
+CRITERIA = {
+    "gini": 0,
+    "squared_error": 0,
+    "entropy": 1,
+    "log_loss": 1,
+    "poisson": 2,
+    "absolute_error": 0,
+}
+DEEPEST = 1 << 30
+UNSEEN = 1000  # rows a bandwidth is learned from, at most
+
+
+@dataclass(frozen=True)
+class Tree(Member):
+    """How a tree is grown. With `classes` it answers with them, else with numbers."""
+
+    criterion: str = "gini"
+    classifies: bool = True
+    n_classes: int | None = None  # None: as many as the codes it is taught
+    max_features: int | None = None  # None: all
+    drawn: bool = False
+    max_depth: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_split: float = 2
+    min_samples_leaf: float = 1
+    ccp_alpha: float = 0.0
+    monotone: tuple = ()
+    categorical: tuple = ()
+    max_leaf_values: int = 128
+    bandwidth: float | None = None  # None: what best foretells the rows of weight 0, which it does not see
+
+    @property
+    def preparation(self):
+        """Trees with the same categories share their bins."""
+        return ("bins", self.categorical)
+
+    def prepare(self, X, sample_weight=None):
+        return X if isinstance(X, Binned) else binned(X, sample_weight, self.categorical)
+
+    def fit(self, X, y, sample_weight=None, rng=None):
+        table = self.prepare(X, sample_weight)
+        w = np.ones(len(y)) if sample_weight is None else sample_weight
+        rows = np.flatnonzero(w).astype(np.uint32)
+        y, size = np.asarray(y, float), self._size(y)
+        middle = 0.0 if self.classifies or self.criterion == "poisson" else 0.5 * y.min() + 0.5 * y.max()
+        values = np.stack([w[rows], y[rows] - middle], axis=1).ravel()
+        grown = self._grow(table, size, rows, values, rng)
+        ints, floats, sums = pruned(*grown[:3], self.ccp_alpha, self.criterion, w[rows].sum())
+        if self.classifies:
+            return FittedTree.of(ints, floats, grown[3], table, _shares(sums, size), sums.sum(axis=1) if size > 2 else sums[:, 0])
+        return self._with_leaves(ints, floats, grown[3], sums, table, y, w, rows)
+
+    def _size(self, y):
+        if not self.classifies:
+            return 2
+        return max(2, int(y.max()) + 1 if self.n_classes is None else self.n_classes)
+
+    def _grow(self, table, size, rows, values, rng):
+        split, grow = kernels.split, kernels.grow
+        kind = split.Counts(size) if size > 2 else split.Moments(2)
+        if self.criterion == "absolute_error":
+            kind = split.Deviations(2)
+        d = table.shape[1]
+        rules = split.Rules(
+            CRITERIA[self.criterion],
+            d if self.max_features is None else min(self.max_features, d),
+            DEEPEST if self.max_depth is None else self.max_depth,
+            0 if self.max_leaf_nodes is None else self.max_leaf_nodes,
+            float(self.min_samples_split),
+            # Any row is enough for a leaf of one, whatever it weighs.
+            0.0 if self.min_samples_leaf <= 1 else float(self.min_samples_leaf) * (1 - 1e-12),
+        )
+        way = split.Drawn if self.drawn else split.Mixed if table.codes else split.Numbers
+        meaning = np.zeros((d, 2), np.int8)
+        meaning[list(table.codes), 0] = 1
+        meaning[:, 1] = self.monotone or 0
+        seed = 0 if rng is None else int(rng.integers(2**63))
+        run = grow.best_first if rules.max_leaves else grow.depth_first
+        ways = way(grow.columns_at_once(size, rules, d))
+        return run(kind, ways, table.cells, table.stride, table.edges, meaning, rules, seed, rows, values)
+
+    def _with_leaves(self, ints, floats, subsets, sums, table, y, w, rows):
+        samples, which = leaf_samples(ints, rows, y, w, self.max_leaf_values)
+        tree = FittedTree.of(ints, floats, subsets, table, samples.mean[which][:, None], sums[:, 0])
+        tree = replace(tree, samples=samples, which=which)
+        if self.bandwidth is not None:
+            return tree.with_bandwidth(self.bandwidth)
+        unseen = np.flatnonzero(w == 0)[:UNSEEN]
+        return tree.with_bandwidth(best_bandwidth([tree], table.X[unseen], y[unseen], smallest_gap(y)))
+
+
+def _shares(sums, size):
+    """p(y | leaf): Moments are of the classes 0 and 1."""
+    if size > 2:
+        return sums / sums.sum(axis=1, keepdims=True)
+    share = sums[:, 1] / sums[:, 0]
+    return np.stack([1 - share, share], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTree(Fitted):
+    """Nodes in preorder: the left child of node i is i + 1, a leaf's right child is itself.
+
+    `threshold` is up to where x goes left, or the row of `subsets` (256 bits) that says which categories do.
+    `values` are p(y | node), or means; numbers have `samples`, and `which` of them is a node's.
+    """
+
+    column: np.ndarray
+    threshold: np.ndarray
+    right: np.ndarray
+    subsets: np.ndarray
+    values: np.ndarray
+    weight: np.ndarray
+    gain: np.ndarray
+    n_features: int
+    codes: dict = field(default_factory=dict)
+    samples: Any = None
+    which: Any = None
+
+    @classmethod
+    def of(cls, ints, floats, subsets, table, values, weight):
+        """From what the kernels made."""
+        g, w = kernels.grow, kernels.walk
+        leaf, category = ints[:, g.COLUMN] < 0, ints[:, g.SUBSET] >= 0
+        column = np.where(leaf, 0, ints[:, g.COLUMN])
+        column |= np.where(ints[:, g.MISSING_LEFT] > 0, w.MISSING_LEFT, 0) | np.where(category, w.CATEGORY, 0)
+        threshold = np.where(category, ints[:, g.SUBSET], floats[:, g.THRESHOLD])
+        right = np.where(leaf, np.arange(len(ints)), ints[:, g.RIGHT])
+        return cls(
+            column.astype(np.int32),
+            threshold,
+            right.astype(np.int32),
+            subsets,
+            values,
+            weight.copy(),
+            floats[:, g.GAIN].copy(),
+            table.shape[1],
+            table.codes,
+        )
+
+    @cached_property
+    def nodes(self):
+        """The nodes as the kernels want them, 16 bytes each."""
+        nodes = np.empty(len(self.column), kernels.walk.NODE)
+        nodes["threshold"], nodes["column"], nodes["right"] = self.threshold, self.column, self.right
+        return nodes
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "nodes"}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+
+    @property
+    def is_leaf(self):
+        """Which nodes are leaves."""
+        return self.right == np.arange(len(self.right))
+
+    @property
+    def columns(self):
+        """The column each node looks at, −1 for a leaf."""
+        return np.where(self.is_leaf, -1, self.column & kernels.walk.COLUMN)
+
+    @cached_property
+    def depths(self):
+        """The depth of each node."""
+        depths = np.zeros(len(self.right), np.int64)
+        for i in np.flatnonzero(~self.is_leaf):
+            depths[i + 1] = depths[self.right[i]] = depths[i] + 1
+        return depths
+
+    def leaves(self, X):
+        """The leaf each row of X ends in, as the number of its node."""
+        X = coded(X.X if isinstance(X, Binned) else X, self.codes)
+        out = np.empty(len(X), np.int64)
+        kernels.walk.leaves(X, self.nodes, self.subsets, 0, 0, len(X), out)
+        return out
+
+    def predict_dist(self, X):
+        at = self.leaves(X)
+        if self.samples is None:
+            return Categorical(self.values[at], np.arange(self.values.shape[1]))
+        return Empirical.from_samples(self.samples, self.which[at])
+
+    def choices(self, X):
+        """The most probable class of each row."""
+        return np.argmax(self.values, axis=1)[self.leaves(X)]
+
+    def with_bandwidth(self, bandwidth):
+        """The same tree, its densities smoothed by kernels of this width."""
+        s = self.samples
+        width = np.full(len(s), float(bandwidth))
+        return replace(self, samples=Samples._like(s.atoms, s.weights, s.indptr, width))
+
+    def importances(self):
+        """The share of all gain that each column brought."""
+        gain = np.bincount(self.columns[~self.is_leaf], self.gain[~self.is_leaf], minlength=self.n_features)
+        return gain / gain.sum() if gain.sum() > 0 else gain
+
+    @staticmethod
+    def join(trees, votes):
+        """Many trees as one."""
+        return Forest.of(trees, votes)
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """The nodes of many trees in one array, their values, and their votes."""
+
+    nodes: np.ndarray
+    subsets: np.ndarray
+    roots: np.ndarray
+    values: np.ndarray
+    votes: np.ndarray
+    codes: dict
+
+    @classmethod
+    def of(cls, trees, votes):
+        """The trees one after another."""
+        sizes, first = np.array([len(t.nodes) for t in trees]), 0
+        roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        nodes = np.concatenate([t.nodes for t in trees])
+        nodes["right"] += np.repeat(roots, sizes).astype(np.int32)
+        for tree, root, size in zip(trees, roots, sizes, strict=True):
+            if len(tree.subsets):
+                own = nodes[root : root + size]
+                own["threshold"][(own["column"] & kernels.walk.CATEGORY) != 0] += first
+            first += len(tree.subsets)
+        subsets = np.concatenate([t.subsets for t in trees])
+        values = np.concatenate([t.values for t in trees])
+        return cls(nodes, subsets, roots.astype(np.uint64), values, np.asarray(votes, float), trees[0].codes)
+
+    def mean(self, X, run=None):
+        """Σ_m w_m · values of tree m, shape (n, K); `run` takes (function, pieces of the rows) to threads."""
+        X, walk = coded(X, self.codes), kernels.walk
+        out = np.zeros((len(X), self.values.shape[1]))
+        where = (self.nodes, self.subsets, self.roots, self.votes, self.values)
+        if len(X) == 1:
+            walk.add_values_of_one(X, 0, *where, out)
+        elif run is None:
+            walk.add_values(X, *where, 0, len(X), out)
+        else:
+            run(lambda first, last: walk.add_values(X, *where, first, last, out), len(X))
+        return out
