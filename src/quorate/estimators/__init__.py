@@ -5,4 +5,11 @@ from quorate.estimators.filtering import FilteringClassifier
 from quorate.estimators.probabilistic import Probabilistic
 from quorate.estimators.why import bias_variance, majority_error
 
-__all__ = ["BaggingClassifier", "BaggingRegressor", "FilteringClassifier", "Probabilistic", "bias_variance", "majority_error"]
+__all__ = [
+    "BaggingClassifier",
+    "BaggingRegressor",
+    "FilteringClassifier",
+    "Probabilistic",
+    "bias_variance",
+    "majority_error",
+]

@@ -41,7 +41,8 @@ class FilteringClassifier(MetaEstimatorMixin, Classifier, OfCommittee):
     as from an endless stream of its rows, drawn with replacement; a row of whole weight w is w rows.
 
     A committee has one expert only where nothing is left to learn: expert 1 makes no mistakes, or experts 1 and 2
-    never disagree. `ended_` says so. A learner that remembers its rows (a fully grown tree) ends like that on a table.
+    never disagree, or hardly ever. `ended_` says so. A learner that remembers its rows (a fully grown tree) ends like
+    that on a table.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ class FilteringClassifier(MetaEstimatorMixin, Classifier, OfCommittee):
     n_jobs = None  # experts follow each other
 
     _parameter_constraints: ClassVar[dict] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
+        "estimator": [HasMethods(["fit"]), None],
         "depth": [Interval(Integral, 0, None, closed="left")],
         "n_examples": [Interval(Integral, 1, None, closed="left"), None],
         "validation_fraction": [Interval(Real, 0, 0.5, closed="both")],
@@ -205,7 +206,9 @@ class FilteringClassifier(MetaEstimatorMixin, Classifier, OfCommittee):
     def _read(self, blocks, classes):
         """The blocks of a stream, checked: tables and codes."""
         if classes is not None:
-            self.classes_ = np.unique(check.answers(self, np.empty((len(classes), 0)), classes, numeric=False))
+            self.classes_ = np.unique(
+                check.answers(self, np.empty((len(classes), 0)), classes, numeric=False)
+            )
         for number, block in enumerate(blocks):
             try:
                 X, y = _pair(block)
@@ -226,7 +229,7 @@ class FilteringClassifier(MetaEstimatorMixin, Classifier, OfCommittee):
         if np.any(codes < 0):
             row = np.argmax(codes < 0)
             raise ValueError(
-                f"row {row} of y has {y[row]!r}, and the classes are {self.classes_.tolist()}; where the first block "
+                f"row {row} of y has {y.tolist()[row]!r}, and the classes are {self.classes_.tolist()}; where the first block "
                 f"does not hold them all, name them: fit_stream(blocks, classes=[...])"
             )
         return codes

@@ -57,7 +57,8 @@ class Lesson(Job):
     examples: Any = None
 
     def fit(self, data):
-        return self.member.fit(*self.examples, None, data.rng(*self.key, MEMBER))
+        X, y = self.examples
+        return self.member.fit(X, y, None, data.rng(*self.key, MEMBER))
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +186,8 @@ class Filtering(Scheme):
     def _alone(self, state, path):
         """Nothing is left to learn for the expert at this path: the first of its committee speaks alone."""
         experts = state.stack[len(path) - 1]
-        why = "expert 1 made no mistakes" if len(experts) == 1 else "experts 1 and 2 never disagreed"
+        few = "expert 1 left too few mistakes", "experts 1 and 2 left too few disagreements"
+        why = f"{few[len(experts) - 1]} to learn from"
         state = replace(state, ended={**state.ended, path[:-1]: why})
         return self._complete(state, path[:-1], experts[:1])
 
@@ -263,7 +265,8 @@ def receipts(committee, X, y, w, path=()):
         return {}
     said = [chosen(expert, X) for expert in committee.members]
     met = _met(w, said, y)
-    found, limits = {}, []
+    found: dict = {}
+    limits = []
     errors = tuple(_share(r, s != y) for r, s in zip(met, said, strict=True))
     for k, (expert, r) in enumerate(zip(committee.members, met, strict=True)):
         inner = receipts(expert, X, y, r, (*path, k + 1)) if isinstance(expert, Committee) else {}

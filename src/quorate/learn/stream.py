@@ -1,10 +1,10 @@
 """Sources of examples, and the filters through which boosting by filtering looks at them.
 
-    right or wrong   flip a fair coin: heads hands on the next example that an expert gets wrong, tails the next it gets right
+    right or wrong   a fair coin: heads hands on the next example that an expert gets wrong, tails the next right one
     disputed         hands on the examples on which two experts disagree
 
-A source is a `Table`, which knows all its rows, or a `Stream`, of which only the next ones are there. What a filter hands
-on is a source again, so filters stand on filters. Both owe
+A source is a `Table`, which knows all its rows, or a `Stream`, of which only the next ones are there. What a filter
+hands on is a source again, so filters stand on filters. Both owe
 
     take(n, rng)                        n examples (X, y)
     right_or_wrong(expert, rng, path)   what the first filter hands on
@@ -57,7 +57,7 @@ class Tally:
 
 
 def right_or_wrong(r, wrong):
-    """r_i after the coin: half of all weight to the rows that are wrong, half to those that are right; 0 lacking either."""
+    """r_i after the coin: half of all weight to the wrong rows, half to the right ones; none if not both are there."""
     heads, tails = np.sum(r[wrong]), np.sum(r[~wrong])
     return r / (2 * np.where(wrong, heads, tails)) if heads and tails else np.zeros(len(r))
 
@@ -166,7 +166,8 @@ class Stream(Flow):
 
     def __init__(self, blocks, patience, tally):
         self.patience, self.tally = patience, tally
-        self._blocks, self._X, self._y = iter(blocks), None, ()
+        self._blocks = iter(blocks)
+        self._X = self._y = np.empty(0)
 
     def look(self):
         while not len(self._y):

@@ -72,7 +72,9 @@ def said_by(member):
         return np.arange(member.n_classes)
     if isinstance(member, Committee):
         return member.classes
-    return getattr(member.estimator, "classes_", None) if isinstance(member, FittedEstimator | Decided) else None
+    return (
+        getattr(member.estimator, "classes_", None) if isinstance(member, FittedEstimator | Decided) else None
+    )
 
 
 def codes_below(codes, n, what):
@@ -119,7 +121,7 @@ def _calibrated(member):
 
 put(FittedEstimator, estimator=estimates, voice=text("dist", "proba", "std"), narrowest=number(0))
 put(Decided, estimator=estimates)
-put(Doubt, n_classes=whole(1, 1 << 31))
+put(Doubt, n_classes=whole(1, 1 << 20))
 put(OnColumns, member=speaks, columns=array("iu", 1, least=1, low=0, high=MAX_FEATURES))
 put(
     Residuals,
