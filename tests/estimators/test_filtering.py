@@ -78,6 +78,25 @@ def test_a_stream_is_read_as_far_as_is_needed():
     assert 0 <= sum(read) - used < 100
 
 
+def test_experts_may_be_taught_elsewhere():
+    here = q.FilteringClassifier(STUMP, 2, 100, random_state=0)
+    there = clone(here)
+    with q.run.on("processes", n_jobs=2):
+        there.fit_stream(endless(make=rotated))
+    here.fit_stream(endless(make=rotated))
+    X = rotated(500, 99)[0]
+    np.testing.assert_array_equal(there.predict_proba(X), here.predict_proba(X))
+    assert there.consumed_ == here.consumed_
+
+
+def test_a_budget_that_is_spent_leaves_what_was_learned():
+    model = q.FilteringClassifier(STUMP, 2, 100, random_state=0).set_callbacks(q.run.TimeBudget(1e-9))
+    model.fit_stream(endless(make=rotated))
+    assert model.interrupted_
+    assert len(model.experts_) == 1
+    assert model.score(*rotated(1000, 99)) > 0.6
+
+
 def test_what_the_filters_consumed():
     model = q.FilteringClassifier(STUMP, n_examples=2000, random_state=0).fit_stream(endless())
     consumed, errors = model.consumed_, model.receipts_["committee"].errors

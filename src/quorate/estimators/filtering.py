@@ -229,8 +229,8 @@ class FilteringClassifier(MetaEstimatorMixin, Classifier, OfCommittee):
         if np.any(codes < 0):
             row = np.argmax(codes < 0)
             raise ValueError(
-                f"row {row} of y has {y.tolist()[row]!r}, and the classes are {self.classes_.tolist()}; where the first block "
-                f"does not hold them all, name them: fit_stream(blocks, classes=[...])"
+                f"row {row} of y has {y.tolist()[row]!r}, and the classes are {self.classes_.tolist()}; where the "
+                f"first block does not hold them all, name them: fit_stream(blocks, classes=[...])"
             )
         return codes
 
