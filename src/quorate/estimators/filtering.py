@@ -53,8 +53,8 @@ class FilteringClassifier(MetaEstimatorMixin, Classifier, OfCommittee):
     n_examples : int, default=None
         How many examples each of them is taught. None is as many as a table has rows to learn from; 1000 of a stream.
     validation_fraction : float, default=0.2
-        The share of a table's rows, or so many examples for each that is taught from a stream, that are set aside for
-        `receipts_` and δ. With 0 there are no receipts, and δ is 1/2.
+        The share of a table's rows (the nearest 1/k), or so many examples for each that is taught from a stream, that
+        are set aside for `receipts_` and δ. With 0 there are no receipts, and δ is 1/2.
     patience : int, default=10000
         After how many examples of a stream that it does not let through a filter gives up: what it seeks is then rarer
         than 3/patience (with 95% confidence).
