@@ -31,6 +31,7 @@ _NAMES = {
         "Probabilistic",
         "BaggingClassifier",
         "BaggingRegressor",
+        "FilteringClassifier",
         "bias_variance",
         "majority_error",
     ),
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from quorate.estimators import (
         BaggingClassifier as BaggingClassifier,
         BaggingRegressor as BaggingRegressor,
+        FilteringClassifier as FilteringClassifier,
         Probabilistic as Probabilistic,
         bias_variance as bias_variance,
         majority_error as majority_error,

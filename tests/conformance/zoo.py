@@ -35,6 +35,11 @@ VARIANTS = {
         },
         {"estimator": q.Probabilistic(KNeighborsClassifier(3)), "n_estimators": 2},
     ],
+    "FilteringClassifier": [
+        {"estimator": BernoulliNB(), "depth": 2, "n_examples": 20},
+        {"estimator": DecisionTreeClassifier(), "n_examples": 30, "validation_fraction": 0},
+        {"depth": 0},
+    ],
     "BaggingRegressor": [
         {"estimator": BayesianRidge(), "bootstrap": "bayesian"},
         {"estimator": q.Probabilistic(LinearRegression()), "bootstrap": False, "max_samples": 0.8},

@@ -22,7 +22,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import quorate as q
 from quorate.committee import Ambiguity, Committee
@@ -238,6 +238,7 @@ ESTIMATORS = {
     "truth for labels": (q.BaggingClassifier(**SMALL), X, X[:, 0] > 0),
     "objects for labels": (q.BaggingClassifier(**SMALL), X, LABELS.astype(object)),
     "votes": (q.BaggingClassifier(rule="majority", stratified=True, **SMALL), X, LABELS),
+    "filters": (q.FilteringClassifier(DecisionTreeClassifier(max_depth=1), 2, random_state=0), X, LABELS),
     "residuals": (q.BaggingRegressor(**SMALL), X, Y),
     "float32": (q.BaggingRegressor(BayesianRidge(), **SMALL), X.astype(np.float32), Y.astype(np.float32)),
     "columns by name": (
@@ -395,7 +396,7 @@ def test_every_type_has_been_here(monkeypatch):
     monkeypatch.setattr(entry, "build", lambda self, found: seen.add(self.name) or build(self, found))
     for value in [*distributions(), committee().flatten(), Ambiguity("log_loss", 0.0, 0.0, 0.0)]:
         there_and_back(value)
-    for name in ("trees", "columns by name", "no bootstrap", "bayesian", "margins", "residuals"):
+    for name in ("trees", "columns by name", "no bootstrap", "bayesian", "margins", "residuals", "filters"):
         estimator, rows, y = ESTIMATORS[name]
         there_and_back(clone(estimator).fit(rows, y))
     assert seen | {"Committee"} == ENTRIES.keys()

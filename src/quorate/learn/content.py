@@ -77,6 +77,12 @@ class Slots:
         """How many rows the rows stand for: weights that are whole numbers count them."""
         return len(self.rows) if self.owner is None else len(self.owner)
 
+    @property
+    def each(self):
+        """(the row of each slot, how likely it is to be drawn)."""
+        rows = self.rows if self.owner is None else self.owner
+        return rows, np.ones(len(rows)) if self.whole else self.weight
+
     def put(self, per_slot, out):
         """Add a number for each slot to the rows that own them."""
         if self.owner is None:

@@ -85,7 +85,7 @@ class FromEstimator(Member):
     def fit(self, X, y, sample_weight=None, rng=None):
         if self.voice == "proba":
             fitted = taught(self.estimator, X, y, sample_weight, rng)
-            return FittedEstimator(_of_codes(fitted, y), self.voice)
+            return FittedEstimator(of_codes(fitted, y), self.voice)
         fitted = fit_weighted(seeded(clone(self.estimator), rng), X, y, sample_weight)
         grid = smallest_gap(y) if self.voice == "std" else 0.0
         return FittedEstimator(fitted, self.voice, max(grid / np.sqrt(12), TINY))
@@ -115,7 +115,7 @@ def taught(estimator, X, y, sample_weight, rng):
     return fit_weighted(DummyClassifier() if only else seeded(clone(estimator), rng), X, y, sample_weight)
 
 
-def _of_codes(fitted, y):
+def of_codes(fitted, y):
     """The fitted classifier, which must answer with classes it was taught (a FrozenEstimator may not)."""
     if set(fitted.classes_.tolist()) <= set(np.unique(y).tolist()):
         return fitted

@@ -5,8 +5,10 @@ from scipy.special import logsumexp
 
 from quorate.committee import Ambiguity, Committee
 from quorate.learn.crossfit import Calibrated, Residuals
+from quorate.learn.filter import Recursion
 from quorate.learn.resample import BayesianBootstrap, Bootstrap, Subsample
 from quorate.members import FittedEstimator, OnColumns
+from quorate.members.decides import Decided, Doubt
 from quorate.store.checks import (
     MAX_FEATURES,
     a,
@@ -66,11 +68,13 @@ def said_by(member):
     """The codes a member answers with; None where it answers with numbers, or nobody knows."""
     if isinstance(member, OnColumns):
         return said_by(member.member)
-    if isinstance(member, Calibrated):
+    if isinstance(member, Calibrated | Doubt):
         return np.arange(member.n_classes)
     if isinstance(member, Committee):
         return member.classes
-    return getattr(member.estimator, "classes_", None) if isinstance(member, FittedEstimator) else None
+    return (
+        getattr(member.estimator, "classes_", None) if isinstance(member, FittedEstimator | Decided) else None
+    )
 
 
 def codes_below(codes, n, what):
@@ -116,6 +120,8 @@ def _calibrated(member):
 
 
 put(FittedEstimator, estimator=estimates, voice=text("dist", "proba", "std"), narrowest=number(0))
+put(Decided, estimator=estimates)
+put(Doubt, n_classes=whole(1, 1 << 20))
 put(OnColumns, member=speaks, columns=array("iu", 1, least=1, low=0, high=MAX_FEATURES))
 put(
     Residuals,
@@ -168,4 +174,11 @@ put(
     members=_measure,
     ambiguity=_measure,
     share=_measure,
+)
+put(
+    Recursion,
+    errors=each(_measure, least=1),
+    measured=_measure,
+    limit=_measure,
+    rows=number(-1),
 )

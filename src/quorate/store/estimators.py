@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from quorate.committee import Ambiguity, Committee
-from quorate.estimators import BaggingClassifier, BaggingRegressor, Probabilistic
+from quorate.estimators import BaggingClassifier, BaggingRegressor, FilteringClassifier, Probabilistic
 from quorate.learn.crossfit import Calibrated, Residuals
+from quorate.learn.filter import Recursion
 from quorate.learn.loop import Job, Seat
 from quorate.learn.resample import BayesianBootstrap, Bootstrap, ResampleState, Subsample
 from quorate.store.checks import (
@@ -140,6 +141,27 @@ for _cls, _more in ((BaggingClassifier, {"classes_": labels}), (BaggingRegressor
         make=_with_state,
         agree=_bagging,
     )
+
+
+# Boosting by filtering
+
+
+def _filtering(model):
+    _bagging(model)
+    committee = model.committee_
+    good = len(committee.members) == 2 and isinstance(committee.members[0], Committee)
+    require(good, "there should be a committee of experts, and one that doubts it")
+
+
+estimator(
+    FilteringClassifier,
+    committee_=a(Committee),
+    classes_=labels,
+    receipts_=each_named(a(Recursion)),
+    consumed_=each_named(each(whole(0), least=2)),
+    ended_=each_named(text()),
+    agree=_filtering,
+)
 
 
 # Probabilistic
