@@ -31,6 +31,8 @@ _NAMES = {
         "Probabilistic",
         "BaggingClassifier",
         "BaggingRegressor",
+        "AdaBoostClassifier",
+        "AdaBoostRegressor",
         "bias_variance",
         "majority_error",
     ),
@@ -62,6 +64,8 @@ if TYPE_CHECKING:
         Truncated as Truncated,
     )
     from quorate.estimators import (
+        AdaBoostClassifier as AdaBoostClassifier,
+        AdaBoostRegressor as AdaBoostRegressor,
         BaggingClassifier as BaggingClassifier,
         BaggingRegressor as BaggingRegressor,
         Probabilistic as Probabilistic,

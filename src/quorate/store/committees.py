@@ -6,7 +6,7 @@ from scipy.special import logsumexp
 from quorate.committee import Ambiguity, Committee
 from quorate.learn.crossfit import Calibrated, Residuals
 from quorate.learn.resample import BayesianBootstrap, Bootstrap, Subsample
-from quorate.members import FittedEstimator, OnColumns
+from quorate.members import Decided, FittedEstimator, OnColumns, Softened
 from quorate.store.checks import (
     MAX_FEATURES,
     a,
@@ -25,7 +25,7 @@ from quorate.store.checks import (
 )
 from quorate.store.format import ModelFormatError
 from quorate.store.registry import put
-from quorate.vote import RULES, Fixed, Nested, Vote
+from quorate.vote import RULES, Fixed, Nested, Powers, Vote
 
 # Votes
 
@@ -42,7 +42,7 @@ def _one_inner_vote_each(vote):
 
 def votes_for(vote):
     """How many members a vote weighs."""
-    if isinstance(vote, Fixed):
+    if isinstance(vote, Fixed | Powers):
         return len(vote.log_w)
     if isinstance(vote, Nested):
         return sum(1 if inner is None else votes_for(inner) for inner in vote.inner)
@@ -50,6 +50,7 @@ def votes_for(vote):
 
 
 put(Fixed, log_w=array("f", 1, least=1, high=1e-6, finite=False), agree=_normalised)
+put(Powers, log_w=array("f", 1, least=1))
 put(Nested, outer=a(Vote), inner=each(optional(a(Vote)), least=1), agree=_one_inner_vote_each)
 
 # How rows are drawn
@@ -66,11 +67,12 @@ def said_by(member):
     """The codes a member answers with; None where it answers with numbers, or nobody knows."""
     if isinstance(member, OnColumns):
         return said_by(member.member)
-    if isinstance(member, Calibrated):
+    if isinstance(member, Calibrated | Softened):
         return np.arange(member.n_classes)
     if isinstance(member, Committee):
         return member.classes
-    return getattr(member.estimator, "classes_", None) if isinstance(member, FittedEstimator) else None
+    asked = isinstance(member, FittedEstimator | Decided)
+    return getattr(member.estimator, "classes_", None) if asked else None
 
 
 def codes_below(codes, n, what):
@@ -88,6 +90,8 @@ def takes(member, width, what):
     if isinstance(member, OnColumns):
         require(member.columns.max() < width, f"{what} asks for column {member.columns.max()} of {width}")
         takes(member.member, len(member.columns), what)
+    elif isinstance(member, Softened):
+        takes(member.member, width, what)
     elif isinstance(member, Committee):
         for m, inner in enumerate(member.members):
             takes(inner, width, f"{what}[{m}]")
@@ -95,6 +99,10 @@ def takes(member, width, what):
         for estimator in (getattr(member, "estimator", None), getattr(member, "sizes", None)):
             expects = getattr(estimator, "n_features_in_", width)
             require(expects == width, f"{what} expects {expects} columns of {width}")
+
+
+def _softened(member):
+    codes_below(said_by(member.member), member.n_classes, "the softened member")
 
 
 def _residuals(member):
@@ -117,6 +125,14 @@ def _calibrated(member):
 
 put(FittedEstimator, estimator=estimates, voice=text("dist", "proba", "std"), narrowest=number(0))
 put(OnColumns, member=speaks, columns=array("iu", 1, least=1, low=0, high=MAX_FEATURES))
+put(Decided, estimator=estimates)
+put(
+    Softened,
+    member=speaks,
+    alpha=number(),
+    n_classes=whole(1, 1 << 31),
+    agree=_softened,
+)
 put(
     Residuals,
     estimator=estimates,
