@@ -14,6 +14,7 @@ from quorate.committee import Committee, ambiguity
 from quorate.dist import Categorical, Mixture, Normal
 from quorate.members import Fitted, seated
 from quorate.vote import RULES, Fixed, Vote, answer, uniform
+from quorate.vote.rules import MIXTURES, VOTES
 
 X = np.zeros((4, 1))
 
@@ -115,7 +116,7 @@ def test_names_of_the_rules():
     members = (says(0.55, 0.45, 0.0), says(0.1, 0.2, 0.7))
     np.testing.assert_array_equal(under("mixture", members).probs, under("soft", members).probs)
     np.testing.assert_array_equal(under("majority", members).probs, under("votes", members).probs)
-    assert set(RULES) == {"mixture", "soft", "majority", "votes"}
+    assert set(RULES) == {"mixture", "soft", "majority", "votes", "log"}
     with pytest.raises(ValueError, match=r"rule must be one of .*majority.*; got 'loudest'"):
         answer(under("mixture", members), "loudest")
 
@@ -338,7 +339,7 @@ def test_what_nobody_held_possible_was_said_by_nobody():
 # real members
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", MIXTURES + VOTES)
 def test_bagging_of_bagging_is_one_committee(rng, rule):
     features = rng.normal(size=(60, 3))
     y = TREES[np.digitize(features[:, 0], [-0.5, 0.5])]
@@ -379,7 +380,9 @@ def test_committees_inside_estimators_are_flattened(rng):
 def test_what_is_no_committee():
     with pytest.raises(ValueError, match="at least one member"):
         Committee((), uniform(1))
-    with pytest.raises(ValueError, match="rule must be one of mixture, soft, majority, votes; got 'veto'"):
+    with pytest.raises(
+        ValueError, match="rule must be one of mixture, soft, majority, votes, log; got 'veto'"
+    ):
         Committee((says(1.0),), uniform(1), rule="veto")
     with pytest.raises(TypeError, match=r"a GaussianNB has no predict_dist.*quorate.members.seated"):
         Committee((GaussianNB(),), uniform(1)).predict_dist(X)

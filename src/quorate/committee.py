@@ -51,10 +51,11 @@ class Committee:
 
     def _scored(self, X):
         """A log pool whose members add what they say to one table of scores."""
-        scores = np.zeros((X.shape[0], np.size(self.classes)))
+        classes = np.asarray(self.classes)
+        scores = np.zeros((X.shape[0], len(classes)))
         for w, member in zip(np.exp(self.vote.log_weights(X)).T, self.members, strict=True):
             member.add_scores(X, w, scores)
-        return Categorical.from_log(normalised(scores), self.classes)
+        return Categorical.from_log(normalised(scores), classes)
 
     def parts(self, X):
         """p_m(y | x) of every member."""

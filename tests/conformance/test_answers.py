@@ -182,7 +182,9 @@ def test_ambiguity_of_a_product(product):
     committee = model.committee_
     log_w = committee.vote.log_w
     if abs(np.exp(log_w).sum() - 1) > 1e-9:
-        with pytest.raises(ValueError, match="the votes of this log pool sum to .*known where they sum to 1"):
+        with pytest.raises(
+            ValueError, match=r"the votes of this log pool sum to .*known where they sum to 1"
+        ):
             model.ambiguity(X, y)
     scaled = replace(committee, vote=Powers(log_w - np.logaddexp.reduce(log_w)))
     for weight in (None, np.random.default_rng(0).uniform(0.5, 1.5, len(y))):

@@ -44,8 +44,12 @@ VARIANTS = {
     "AdaBoostClassifier": [
         {"estimator": KNeighborsClassifier(3), "how": "resample"},
         {"estimator": DecisionTreeClassifier(max_depth=2), "learning_rate": 0.5},
-        {"estimator": RidgeClassifier()},
-        {"estimator": q.BaggingClassifier(BernoulliNB(), n_estimators=2), "n_estimators": 2},
+        {"estimator": RidgeClassifier(solver="svd")},
+        {
+            "estimator": q.BaggingClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=2),
+            "how": "resample",
+            "n_estimators": 2,
+        },
     ],
     "AdaBoostRegressor": [{"estimator": BayesianRidge(), "loss": "square"}],
 }

@@ -18,7 +18,7 @@ from quorate.estimators import check
 from quorate.estimators.base import Classifier, OfCommittee, Regressor, or_as_before, root_seed
 from quorate.estimators.probabilistic import Probabilistic
 from quorate.learn.drucker import Drucker, beta, vote
-from quorate.learn.reweight import Own, Reweight, receipts
+from quorate.learn.reweight import CHANCE, Own, Reweight, receipts
 from quorate.members import Member, as_decider, as_member
 from quorate.members.wrap import is_estimator, last_step, predictor, takes_missing
 
@@ -222,7 +222,7 @@ class AdaBoostClassifier(Classifier, _AdaBoost):
         self.temperature_ = float(np.exp(-self.committee_.vote.log_w[0]))
         bounded = self.rule is None and self.learning_rate == 1
         self.receipts_ = receipts(leader, len(self.classes_), bounded)
-        if not self.estimator_weights_.any():
+        if self.estimator_errors_[0] >= 1 - 1 / max(len(self.classes_), 2) - CHANCE:
             warnings.warn(
                 f"the first member's error is {self.estimator_errors_[0]:.6g}, no better than guessing, so it has no "
                 f"vote and all classes are equally probable; give an estimator that learns something of these rows",
@@ -275,8 +275,8 @@ class AdaBoostRegressor(Regressor, _AdaBoost):
         p(y | x, D) = Σ_t w_t p_t(y | x),     w_t ∝ ln(1/β_t),     β_t = L̄_t / (1−L̄_t)
 
     L_it is how far the mean of member t misses row i, as a share of the farthest it misses any, and L̄_t its average,
-    weighted as the rows are drawn; a row is then drawn β_t^{1−L_it} as often as before. It ends with a member that misses
-    nothing, or before one with L̄_t ≥ ½.
+    weighted as the rows are drawn; a row is then drawn β_t^{1−L_it} as often as before. It ends with a member that
+    misses nothing, or before one with L̄_t ≥ ½.
 
     The answer is the mixture of the members' distributions, so `predict` is its mean: the weighted mean of what the
     members predict. Drucker's committee answers with their weighted *median*, which is here the median of the members'

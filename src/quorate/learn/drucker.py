@@ -86,7 +86,7 @@ class Drucker(Scheme):
 def beta(loss, weight):
     """β = L̄ / (1−L̄), where no loss is below that of half a row."""
     loss = max(loss, 0.5 / max(weight.sum(), 2.0))
-    return loss / (1 - loss)
+    return loss / (1 - loss) if loss < 1 else np.inf
 
 
 def vote(loss, weight):

@@ -130,8 +130,16 @@ class Chain:
     @cached_property
     def share(self):
         """The weight of each row; they sum to one."""
-        share = self.weight * self.units
-        return share / share.sum()
+        return self.mass / self.mass.sum()
+
+    @cached_property
+    def mass(self):
+        """The weight of each row, with sums that are exact for whole weights."""
+        return self.weight * self.units
+
+    def error(self, right):
+        """ε: the weight of the rows that are not right, as a share of all."""
+        return float(self.mass[~right].sum() / self.mass.sum())
 
     @property
     def held_out(self):
@@ -157,7 +165,7 @@ class ReweightState:
 
 @dataclass(frozen=True)
 class Reweight(Scheme):
-    """`n_members` of `member`, taught weights, or (`draws`) rows drawn by them; without a `pair`, exponential loss's."""
+    """`n_members` of `member`, taught weights, or (`draws`) rows drawn by them; `pair` None: exponential loss's."""
 
     member: Member
     n_members: int
@@ -191,19 +199,20 @@ class Reweight(Scheme):
     def tell(self, state, seats):
         chains = list(state.chains)
         for seat in seats:
-            c, _ = seat.job.key
-            chains[c] = self._told(chains[c], seat, state.data, leads=c == 0)
+            c, asked = seat.job.key
+            told = self._told(chains[c], seat, state.data, leads=c == 0)
+            chains[c] = replace(told, asked=asked + 1)
         return replace(state, chains=tuple(chains))
 
     def _told(self, chain, seat, data, leads):
         """The chain after a member, whose error decides what it weighs, and what the rows weigh next."""
-        chain, k = replace(chain, asked=chain.asked + 1), len(data.classes)
+        k = len(data.classes)
         said = choices(seat.member, data.prepared(seat.job.member))
         right = said == data.y
-        error = float(chain.share[~right].sum())
+        error = chain.error(right)
         if error > 0 and error >= 1 - 1 / k - CHANCE:
             return self._failed(chain, seat, error, data, leads)
-        alpha = self.learning_rate * self._pair(k).weigh(max(error, 0.5 / chain.weight.sum()))
+        alpha = self.learning_rate * self._pair(k).weigh(max(error, _least_error(chain.weight)))
         if error == 0:
             alpha += sum(abs(told.alpha) for told in chain.rounds)  # it outvotes all others
             log_u, z = chain.log_u, float(np.exp(-alpha))
@@ -244,6 +253,11 @@ class Reweight(Scheme):
 
     def vote(self, state):
         return Powers(np.full(len(state.members), -np.log(temperature(state))))
+
+
+def _least_error(weight):
+    """Half a row: what an error of 0 is taken for, so that its α is finite."""
+    return 0.5 / max(weight.sum(), 2.0)
 
 
 def _held_out(data):
