@@ -254,7 +254,8 @@ def _pool_ambiguity(pool, y, sample_weight):
         own = part.log_prob(y)
         possible &= np.isfinite(own) | ~votes
         members -= np.where(votes & np.isfinite(own), w * own, 0.0)
-        apart = np.where((p > 0) & (part.log_p > -np.inf), log_p - part.log_p, 0.0)
+        both = (p > 0) & (part.log_p > -np.inf)
+        apart = np.where(both, log_p, 0.0) - np.where(both, part.log_p, 0.0)
         spread += w * np.sum(p * apart, axis=1)
     w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
     share = float(w[possible].sum() / w.sum()) if w.any() else 0.0

@@ -301,6 +301,16 @@ def test_temperature_is_the_best_for_unseen_rows(rng):
     assert _best_temperature(logits, y, np.ones(4000)) == pytest.approx(4, rel=0.1)
 
 
+def test_labels_that_are_flipped_make_it_hotter(rng):
+    logits = rng.normal(size=(2000, 3)) * 6
+    y, flipped = logits.argmax(axis=1), rng.integers(0, 3, 2000)
+    hot = [
+        _best_temperature(logits, np.where(np.arange(2000) < share * 2000, flipped, y), np.ones(2000))
+        for share in (0.0, 0.1, 0.2, 0.4, 0.8)
+    ]
+    assert np.all(np.diff(hot) > 0)
+
+
 def test_temperature_where_all_is_clear_or_nothing_is(rng):
     y = rng.integers(0, 2, 400)
     clear = np.where(y[:, None] == np.arange(2), 9.0, 0.0)

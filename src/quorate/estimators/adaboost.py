@@ -282,6 +282,9 @@ class AdaBoostRegressor(Regressor, _AdaBoost):
     members predict. Drucker's committee answers with their weighted *median*, which is here the median of the members'
     means alone, without what each is unsure of: `weighted_median(X)`.
 
+    The members learn how unsure to be from their samples, which have more of the rows that are hard, so the mixture is
+    wider than need be: of its intervals at level 0.5 expect more than half of the rows inside.
+
     Parameters
     ----------
     estimator : regressor that gives a distribution, default=Probabilistic(DecisionTreeRegressor(max_depth=3))

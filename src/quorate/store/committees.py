@@ -26,6 +26,7 @@ from quorate.store.checks import (
 from quorate.store.format import ModelFormatError
 from quorate.store.registry import put
 from quorate.vote import RULES, Fixed, Nested, Powers, Vote
+from quorate.vote.rules import PRODUCTS
 
 # Votes
 
@@ -50,7 +51,7 @@ def votes_for(vote):
 
 
 put(Fixed, log_w=array("f", 1, least=1, high=1e-6, finite=False), agree=_normalised)
-put(Powers, log_w=array("f", 1, least=1))
+put(Powers, log_w=array("f", 1, least=1, low=-700, high=700))
 put(Nested, outer=a(Vote), inner=each(optional(a(Vote)), least=1), agree=_one_inner_vote_each)
 
 # How rows are drawn
@@ -65,9 +66,9 @@ put(BayesianBootstrap)
 
 def said_by(member):
     """The codes a member answers with; None where it answers with numbers, or nobody knows."""
-    if isinstance(member, OnColumns):
+    if isinstance(member, OnColumns | Softened):
         return said_by(member.member)
-    if isinstance(member, Calibrated | Softened):
+    if isinstance(member, Calibrated):
         return np.arange(member.n_classes)
     if isinstance(member, Committee):
         return member.classes
@@ -130,7 +131,7 @@ put(
     Softened,
     member=speaks,
     alpha=number(),
-    n_classes=whole(1, 1 << 31),
+    n_classes=whole(1, 1 << 20),
     agree=_softened,
 )
 put(
@@ -161,9 +162,13 @@ def _committee(committee):
     n = len(committee.members)
     require(votes_for(committee.vote) == n, f"the vote weighs {votes_for(committee.vote)} members of {n}")
     require(committee.names is None or len(committee.names) == n, "there should be a name for each member")
+    product = isinstance(committee.vote, Powers)
+    require(committee.rule in PRODUCTS or not product, "Powers are the votes of a log pool only")
     if committee.classes is not None:
         for m, member in enumerate(committee.members):
             codes_below(said_by(member), len(committee.classes), f"members[{m}]")
+            same = not isinstance(member, Softened) or member.n_classes == len(committee.classes)
+            require(same, f"members[{m}] speaks of {getattr(member, 'n_classes', 0)} classes")
 
 
 put(
