@@ -12,8 +12,10 @@ from sklearn.tree import DecisionTreeClassifier
 import quorate as q
 from quorate.committee import Committee, ambiguity
 from quorate.dist import Categorical, Mixture, Normal
-from quorate.members import Fitted, seated
-from quorate.vote import RULES, Fixed, Vote, answer, uniform
+from quorate.learn.reweight import log_odds
+from quorate.members import Fitted, Softened, choices, seated
+from quorate.vote import RULES, Fixed, Powers, Vote, answer, uniform
+from quorate.vote.rules import MIXTURES, VOTES
 
 X = np.zeros((4, 1))
 
@@ -115,7 +117,7 @@ def test_names_of_the_rules():
     members = (says(0.55, 0.45, 0.0), says(0.1, 0.2, 0.7))
     np.testing.assert_array_equal(under("mixture", members).probs, under("soft", members).probs)
     np.testing.assert_array_equal(under("majority", members).probs, under("votes", members).probs)
-    assert set(RULES) == {"mixture", "soft", "majority", "votes"}
+    assert set(RULES) == {"mixture", "soft", "majority", "votes", "log"}
     with pytest.raises(ValueError, match=r"rule must be one of .*majority.*; got 'loudest'"):
         answer(under("mixture", members), "loudest")
 
@@ -305,6 +307,43 @@ def test_rows_of_no_weight_give_no_receipt():
     assert np.isnan(ambiguity(dist, TREES[[0, 1, 0, 1]], np.zeros(4))["squared_error"].committee)
 
 
+def test_ambiguity_of_a_log_pool(rng):
+    """−log p̄ = Σ w (−log p_m) − Σ w KL(p̄ ‖ p_m), exactly, where votes sum to one."""
+    tables, w = rng.dirichlet(np.ones(3), 3), np.array([0.2, 0.3, 0.5])
+    committee = Committee(tuple(says(*t) for t in tables), votes(*w), TREES, rule="log")
+    y = TREES[[0, 1, 2, 0]]
+    receipt = committee.ambiguity(X, y)["log_loss"]
+    p = committee.predict_dist(X).probs[0]
+    assert receipt.gap <= 1e-14
+    assert receipt.committee == pytest.approx(-np.mean(np.log(p[[0, 1, 2, 0]])))
+    assert receipt.ambiguity == pytest.approx(sum(v * p @ np.log(p / t) for v, t in zip(w, tables)))
+    unsure = Committee(committee.members, Powers(np.log(2 * w)), TREES, rule="log")
+    with pytest.raises(ValueError, match="the votes of this log pool sum to 2, and"):
+        unsure.ambiguity(X, y)
+    vetoed = Committee((says(0.0, 0.5, 0.5), says(0.5, 0.5, 0.0)), uniform(2), TREES, rule="log")
+    assert vetoed.ambiguity(X, y)["log_loss"].share == 0.25  # only birch is possible to both
+
+
+def test_a_softened_member_says_the_share_it_was_right(rng):
+    member = Softened(says(0.1, 0.9, 0.0), log_odds(0.3, 3), 3)
+    np.testing.assert_allclose(member.predict_dist(X).probs, [[0.15, 0.7, 0.15]] * 4)
+    np.testing.assert_array_equal(choices(member, X), 1)
+
+
+def test_members_that_add_their_scores_are_not_asked_for_distributions():
+    """The short way is the long one."""
+    members = tuple(
+        Softened(says(*p), a, 3) for p, a in [((1, 0, 0), 0.3), ((0, 1, 0), 0.5), ((0, 0, 1), -0.2)]
+    )
+    committee = Committee(members, Powers(np.log([0.5, 2.0, 1.0])), TREES, rule="log")
+    short, long = committee.predict_dist(X), committee.explain(X).total
+    assert isinstance(short, Categorical)
+    np.testing.assert_allclose(short.log_p, long.log_p, rtol=1e-12)
+    np.testing.assert_allclose(short.log_p[0] - short.log_p[0, 0], [0, 1.7, -0.7], atol=1e-12)
+    mixed = Committee((*members, says(0.2, 0.3, 0.5)), Powers(np.zeros(4)), TREES, rule="log")
+    np.testing.assert_allclose(mixed.predict_dist(X).log_p, mixed.explain(X).total.log_p, rtol=1e-12)
+
+
 # who said what
 
 
@@ -338,7 +377,7 @@ def test_what_nobody_held_possible_was_said_by_nobody():
 # real members
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", MIXTURES + VOTES)
 def test_bagging_of_bagging_is_one_committee(rng, rule):
     features = rng.normal(size=(60, 3))
     y = TREES[np.digitize(features[:, 0], [-0.5, 0.5])]
@@ -379,7 +418,9 @@ def test_committees_inside_estimators_are_flattened(rng):
 def test_what_is_no_committee():
     with pytest.raises(ValueError, match="at least one member"):
         Committee((), uniform(1))
-    with pytest.raises(ValueError, match="rule must be one of mixture, soft, majority, votes; got 'veto'"):
+    with pytest.raises(
+        ValueError, match="rule must be one of mixture, soft, majority, votes, log; got 'veto'"
+    ):
         Committee((says(1.0),), uniform(1), rule="veto")
     with pytest.raises(TypeError, match=r"a GaussianNB has no predict_dist.*quorate.members.seated"):
         Committee((GaussianNB(),), uniform(1)).predict_dist(X)

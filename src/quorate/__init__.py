@@ -31,6 +31,8 @@ _NAMES = {
         "Probabilistic",
         "BaggingClassifier",
         "BaggingRegressor",
+        "AdaBoostClassifier",
+        "AdaBoostRegressor",
         "FilteringClassifier",
         "bias_variance",
         "majority_error",
@@ -63,6 +65,8 @@ if TYPE_CHECKING:
         Truncated as Truncated,
     )
     from quorate.estimators import (
+        AdaBoostClassifier as AdaBoostClassifier,
+        AdaBoostRegressor as AdaBoostRegressor,
         BaggingClassifier as BaggingClassifier,
         BaggingRegressor as BaggingRegressor,
         FilteringClassifier as FilteringClassifier,

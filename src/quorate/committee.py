@@ -9,17 +9,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.dist import Mixture
+from quorate.dist import Categorical, Mixture
 from quorate.dist.base import Real
-from quorate.vote import Nested, Vote, answer
-from quorate.vote.rules import MIXTURES, check_rule
+from quorate.dist.log_pool import LogPool, normalised
+from quorate.vote import Nested, Vote, pool
+from quorate.vote.rules import MIXTURES, PRODUCTS, check_rule
 
 
 @dataclass(frozen=True, eq=False)
 class Committee:
     """Fitted members and a vote; `classes` names what the codes mean that classifying members were taught.
 
-    `rule` is how what they say is added up (`vote/rules.py`): "mixture", or "majority" where votes are counted.
+    `rule` is how what they say is added up (`vote/rules.py`): "mixture", "majority" where votes are counted, or "log"
+    where probabilities are multiplied.
     """
 
     members: tuple
@@ -34,8 +36,26 @@ class Committee:
         check_rule(self.rule)
 
     def predict_dist(self, X):
-        """p(y | x) = Σ_m w_m(x) p_m(y | x), as a Mixture with one part a member (its vote, if votes are the rule)."""
-        return answer(Mixture(self.vote.log_weights(X), self.parts(X)), self.rule)
+        """p(y | x) = Σ_m w_m(x) p_m(y | x), as a Mixture with one part a member (its vote, if votes are the rule).
+
+        A log pool, Π_m p_m(y | x)^{w_m(x)} normalised, is a Categorical.
+        """
+        if self.rule not in PRODUCTS:
+            return self._told(X)
+        quick = self.classes is not None and all(hasattr(member, "add_scores") for member in self.members)
+        return self._scored(X) if quick else self._told(X).law
+
+    def _told(self, X):
+        """The answer that knows its `parts` and `weights`."""
+        return pool(self.vote.log_weights(X), self.parts(X), self.rule)
+
+    def _scored(self, X):
+        """A log pool whose members add what they say to one table of scores."""
+        classes = np.asarray(self.classes)
+        scores = np.zeros((X.shape[0], len(classes)))
+        for w, member in zip(np.exp(self.vote.log_weights(X)).T, self.members, strict=True):
+            member.add_scores(X, w, scores)
+        return Categorical.from_log(normalised(scores), classes)
 
     def parts(self, X):
         """p_m(y | x) of every member."""
@@ -73,11 +93,11 @@ class Committee:
     def explain(self, X):
         """Who said what: every member's distribution, its vote, and the sum."""
         names = self.names or tuple(f"member {m}" for m in range(len(self)))
-        return Explanation(names, self.predict_dist(X))
+        return Explanation(names, self._told(X))
 
     def ambiguity(self, X, y, sample_weight=None):
         """The receipt of averaging on rows X, y: committee loss = mean member loss − ambiguity."""
-        return ambiguity(self.predict_dist(X), y, sample_weight)
+        return ambiguity(self._told(X), y, sample_weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +105,7 @@ class Explanation:
     """Who said what about each row: `names` of the members and the `total`, whose parts and votes they are."""
 
     names: tuple
-    total: Mixture
+    total: Mixture | LogPool
 
     @property
     def parts(self):
@@ -100,8 +120,12 @@ class Explanation:
     def shares(self, y):
         """w_m p_m(y) / Σ w_m p_m(y): how much of what the committee said of y each member said, shape (n, M).
 
-        Rows of zeros where all held y to be impossible.
+        Rows of zeros where all held y to be impossible. In a log pool nobody has a share: what they say is multiplied.
         """
+        if isinstance(self.total, LogPool):
+            raise ValueError(
+                "members have shares in a sum, and a log pool is a product; see its parts and votes"
+            )
         joint, log_p = self.total.log_joint(y), self.total.log_prob(y)
         return np.exp(joint - np.where(np.isfinite(log_p), log_p, 0.0)).T
 
@@ -174,7 +198,10 @@ def ambiguity(mixture, y, sample_weight=None):
     Squared error: (y − μ̄)² = Σ w (y − μ_m)² − Σ w (μ_m − μ̄)²; for classes, the same of each class's indicator and
     probability, summed (Brier's score).
     Log loss: −log p̄ = Σ w (−log p_m) − KL(w ‖ r), where r_m = w_m p_m / p̄ is the share of member m in p̄(y).
+    For a log pool, whose votes must sum to one: −log p̄ = Σ w (−log p_m) − Σ w KL(p̄ ‖ p_m), and of squared error none.
     """
+    if isinstance(mixture, LogPool):
+        return {"log_loss": _pool_ambiguity(mixture, y, sample_weight)}
     receipts = {"log_loss": _log_ambiguity(mixture, y, sample_weight)}
     squared = _squared_ambiguity if isinstance(mixture, Real) else _brier_ambiguity
     return receipts | {"squared_error": squared(mixture, y, sample_weight)}
@@ -212,6 +239,28 @@ def _log_ambiguity(mixture, y, sample_weight):
     w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
     share = float(w[possible].sum() / w.sum()) if w.any() else 0.0
     return _receipt("log_loss", -log_p[possible], members[possible], spread[possible], w[possible], share)
+
+
+def _pool_ambiguity(pool, y, sample_weight):
+    """Rows on which a member that votes says "impossible" are left out."""
+    votes = pool.weights.sum(axis=1)
+    if np.any(np.abs(votes - 1) > 1e-9):
+        raise ValueError(
+            f"the votes of this log pool sum to {votes[0]:.6g}, and its ambiguity is known where they sum to 1"
+        )
+    p, log_p, asked = pool.probs, pool.log_p, pool.weights > 0
+    members, spread, possible = np.zeros(len(pool)), np.zeros(len(pool)), np.ones(len(pool), dtype=bool)
+    for w, part, votes in zip(pool.weights.T, pool.parts, asked.T, strict=True):
+        own = part.log_prob(y)
+        possible &= np.isfinite(own) | ~votes
+        members -= np.where(votes & np.isfinite(own), w * own, 0.0)
+        both = (p > 0) & (part.log_p > -np.inf)
+        apart = np.where(both, log_p, 0.0) - np.where(both, part.log_p, 0.0)
+        spread += w * np.sum(p * apart, axis=1)
+    w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+    share = float(w[possible].sum() / w.sum()) if w.any() else 0.0
+    losses = -pool.log_prob(y)[possible]
+    return _receipt("log_loss", losses, members[possible], spread[possible], w[possible], share)
 
 
 def _receipt(kind, committee, members, spread, sample_weight, share=1.0):

@@ -72,7 +72,7 @@ def test_of_weights_that_count_nothing_only_ratios_matter(estimator, factor):
 
 def _needs_whole_weights(estimator):
     """Whether the innermost member takes no weights, and no bootstrap makes whole numbers of them."""
-    if getattr(estimator, "bootstrap", False) is True:
+    if getattr(estimator, "bootstrap", False) is True or getattr(estimator, "how", "") == "resample":
         return False
     member = getattr(estimator, "estimator", None)
     inner = getattr(member, "estimator", None)

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.linear_model import BayesianRidge, LinearRegression
+from sklearn.linear_model import BayesianRidge, LinearRegression, RidgeClassifier
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -17,6 +17,7 @@ import quorate as q
 
 # Arguments that keep a test short, for every estimator that has a parameter of that name.
 CHEAP = {"n_estimators": 3, "n_init": 1, "random_state": 0}
+
 
 # More of the same class: other members, other draws, other rules. Optional, by the name of the class.
 VARIANTS = {
@@ -45,6 +46,17 @@ VARIANTS = {
         {"estimator": q.Probabilistic(LinearRegression()), "bootstrap": False, "max_samples": 0.8},
         {"estimator": q.BaggingRegressor(BayesianRidge(), n_estimators=2), "n_estimators": 2},
     ],
+    "AdaBoostClassifier": [
+        {"estimator": KNeighborsClassifier(3), "how": "resample"},
+        {"estimator": DecisionTreeClassifier(max_depth=2), "learning_rate": 0.5},
+        {"estimator": RidgeClassifier(solver="svd")},
+        {
+            "estimator": q.BaggingClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=2),
+            "how": "resample",
+            "n_estimators": 2,
+        },
+    ],
+    "AdaBoostRegressor": [{"estimator": BayesianRidge(), "loss": "square"}],
 }
 
 

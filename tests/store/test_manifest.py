@@ -29,6 +29,10 @@ def files():
     columns = q.BaggingClassifier(LogisticRegression(), max_features=2, **SMALL)
     return {
         "bag": store.written(columns.fit(X, np.array(["a", "b", "c"])[Y])),
+        "boosted": store.written(q.AdaBoostClassifier(**SMALL).fit(X[:, :2], np.array(["a", "b", "c"])[Y])),
+        "boosted numbers": store.written(
+            q.AdaBoostRegressor(BayesianRidge(), **SMALL).fit(X, X @ [1, 2, 3] + Y)
+        ),
         "margins": store.written(q.Probabilistic(LogisticRegression()).fit(X, Y)),
         "residuals": store.written(q.Probabilistic(BayesianRidge()).fit(X, X[:, 1])),
         "mixture": store.written(
@@ -51,6 +55,9 @@ MEMBER = (*COMMITTEE, "members", "tuple", 0, "OnColumns")
 RESIDUALS = ("Probabilistic", "fitted", "dict", "member_", "Residuals")
 CALIBRATED = ("Probabilistic", "fitted", "dict", "member_", "Calibrated")
 PARAMS = ("BaggingClassifier", "params", "dict")
+BOOSTED = ("AdaBoostClassifier", "fitted", "dict")
+POOL = (*BOOSTED, "committee_", "Committee")
+SOFTENED = (*POOL, "members", "tuple", 0, "Softened")
 
 REWRITES = [
     # the form
@@ -155,6 +162,19 @@ REWRITES = [
     ("residuals", (*RESIDUALS, "bandwidth"), {"float": "nan"}, "bandwidth should be a number"),
     ("residuals", (*RESIDUALS, "smallest"), {"float": "inf"}, "smallest should be a number"),
     ("residuals", (*RESIDUALS, "sizes"), 1, "sizes should be a fitted estimator"),
+    # log pools
+    ("boosted", (*SOFTENED, "alpha"), 0.125, "members should weigh what estimator_weights_ say"),
+    ("boosted", (*SOFTENED, "alpha"), {"float": "nan"}, "alpha should be a number"),
+    ("boosted", (*SOFTENED, "n_classes"), 1, "other codes than 0 … 0"),
+    ("boosted", (*SOFTENED, "n_classes"), 7, "speaks of 7 classes"),
+    ("boosted", (*SOFTENED, "n_classes"), 10**9, "n_classes should be a whole number"),
+    ("boosted", (*SOFTENED, "member"), {"BayesianBootstrap": {}}, "should be a fitted member"),
+    ("boosted", (*POOL, "rule"), "mixture", "Powers are the votes of a log pool"),
+    ("boosted", (*BOOSTED, "temperature_"), -1.0, "temperature_ should be a number"),
+    ("boosted", (*BOOSTED, "n_features_in_"), 9, "expects 2 columns of 9"),
+    ("boosted", (*BOOSTED, "receipts_"), {"dict": {"error": "small"}}, "receipts_"),
+    ("boosted", ("AdaBoostClassifier", "params", "dict", "rule"), 3, "rule"),
+    ("boosted", ("AdaBoostClassifier", "params", "dict", "how"), "filter", "how"),
     # distributions
     ("mixture", ("RealMixture", "parts", "tuple", 0), {"tuple": []}, "parts .0. should be a Predictive"),
     ("mixture", ("RealMixture", "parts", "tuple"), [], "parts should be a tuple of at least 1"),
@@ -249,6 +269,11 @@ def put(index, value):
         ("residuals", (*RESIDUALS, "weights"), put(slice(None), 0.0), "all zero"),
         ("residuals", (*RESIDUALS, "weights"), lambda v: v[:-1], "as many residuals as weights"),
         ("residuals", (*RESIDUALS, "residuals"), put(0, np.inf), "residuals has numbers that are not finite"),
+        ("boosted", (*POOL, "vote", "Powers", "log_w"), put(0, 1e9), "log_w has a number above 700"),
+        ("boosted", (*POOL, "vote", "Powers", "log_w"), lambda v: v[:1], "weighs 1 members of 2"),
+        ("boosted", (*BOOSTED, "estimator_weights_"), put(0, 0.5), "members should weigh"),
+        ("boosted", (*BOOSTED, "estimator_errors_"), lambda v: v[:1], "a weight and an error for each"),
+        ("boosted", (*BOOSTED, "receipts_", "dict", "error"), lambda v: v[:1], "there should be 2 rounds"),
         ("mixture", ("RealMixture", "log_w"), put((0, 0), 0.0), "sum to one"),
         ("mixture", ("RealMixture", "log_w"), lambda v: np.repeat(v, 3, axis=0), "log_w must have shape"),
         (

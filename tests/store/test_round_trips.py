@@ -288,6 +288,15 @@ ESTIMATORS = {
         X,
         Y,
     ),
+    "reweighted": (q.AdaBoostClassifier(**SMALL), X, LABELS),
+    "reweighted bags": (q.AdaBoostClassifier(q.BaggingClassifier(**SMALL), **SMALL), X, LABELS),
+    "drawn by weight": (
+        q.AdaBoostClassifier(KNeighborsClassifier(), how="resample", **SMALL),
+        X,
+        X[:, 0] + X[:, 1] > 0,
+    ),
+    "boosted residuals": (q.AdaBoostRegressor(**SMALL), X, Y),
+    "bags of boosting": (q.BaggingClassifier(q.AdaBoostClassifier(**SMALL), **SMALL), X, LABELS),
     "a pipeline inside and around": (
         q.BaggingClassifier(make_pipeline(StandardScaler(), q.Probabilistic(SVC())), **SMALL),
         X,
@@ -396,7 +405,17 @@ def test_every_type_has_been_here(monkeypatch):
     monkeypatch.setattr(entry, "build", lambda self, found: seen.add(self.name) or build(self, found))
     for value in [*distributions(), committee().flatten(), Ambiguity("log_loss", 0.0, 0.0, 0.0)]:
         there_and_back(value)
-    for name in ("trees", "columns by name", "no bootstrap", "bayesian", "margins", "residuals", "filters"):
+    boosted = ("reweighted", "boosted residuals")
+    for name in (
+        "trees",
+        "columns by name",
+        "no bootstrap",
+        "bayesian",
+        "margins",
+        "residuals",
+        "filters",
+        *boosted,
+    ):
         estimator, rows, y = ESTIMATORS[name]
         there_and_back(clone(estimator).fit(rows, y))
     assert seen | {"Committee"} == ENTRIES.keys()

@@ -1,11 +1,14 @@
 """scikit-learn's faces: each estimator validates its input, calls `learn`, and keeps `committee_`."""
 
+from quorate.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from quorate.estimators.bagging import BaggingClassifier, BaggingRegressor
 from quorate.estimators.filtering import FilteringClassifier
 from quorate.estimators.probabilistic import Probabilistic
 from quorate.estimators.why import bias_variance, majority_error
 
 __all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
     "FilteringClassifier",

@@ -21,8 +21,7 @@ from quorate.learn import Data
 from quorate.learn.filter import EXPERTS, Filtering, named, receipts
 from quorate.learn.stream import Ended, Stream, Tally
 from quorate.members import Member
-from quorate.members.decides import Decides
-from quorate.members.wrap import is_estimator, last_step, predictor, takes_missing
+from quorate.members.wrap import as_decider, is_estimator, last_step, predictor, takes_missing
 
 N_EXAMPLES = 1000  # that an expert is taught from a stream, if nothing else is said
 
@@ -194,7 +193,7 @@ class FilteringClassifier(MetaEstimatorMixin, Classifier, OfCommittee):
                 "a FrozenEstimator learns nothing from what filters let through, so all experts would be the same; "
                 "give the estimator inside it"
             )
-        return Decides(member)
+        return as_decider(member)
 
     @property
     def experts_(self):

@@ -7,7 +7,7 @@ Rows enter a Fenwick tree over the ranks of their y, bin by bin, which tells the
 
 import numpy as np
 
-from quorate.kernels.jit import allocating, draw_fraction, inline
+from quorate.kernels.jit import allocating, draw_fraction
 
 MISSING, UNKNOWN = 255, 2
 

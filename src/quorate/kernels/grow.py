@@ -44,7 +44,12 @@ def _room(size, wide, seed):
 
 
 def _empty_tree(size, n, n_subsets):
-    return np.empty((n, 6), np.int32), np.empty((n, 2)), np.empty((n, size)), np.empty((n_subsets, 4), np.uint64)
+    return (
+        np.empty((n, 6), np.int32),
+        np.empty((n, 2)),
+        np.empty((n, size)),
+        np.empty((n_subsets, 4), np.uint64),
+    )
 
 
 # steps
@@ -86,9 +91,7 @@ def look(kind, ways, cells, edges, meaning, at, values, rules, node, depth, same
     total = room[2]
     if same or depth >= rules.max_depth or weigh(kind, total) < rules.min_split:
         return 0.0, -1, np.nan
-    good, column, threshold = search(
-        kind, ways, cells, edges, meaning, at, values, rules, node, order, room
-    )
+    good, column, threshold = search(kind, ways, cells, edges, meaning, at, values, rules, node, order, room)
     gain = good - goodness(kind, rules, total, values, node) if column >= 0 else 0.0
     return max(gain, 0.0), column, threshold
 
@@ -180,7 +183,22 @@ def depth_first(kind, ways, cells, stride, edges, meaning, rules, seed, rows, va
     )
     order, room = np.arange(len(meaning), dtype=np.uint32), _room(kind.size, ways.wide, seed)
     count, n_subsets = grow_depth_first(
-        kind, ways, cells, stride, edges, meaning, rules, rows, values, order, room, memory, ints, floats, sums, subsets
+        kind,
+        ways,
+        cells,
+        stride,
+        edges,
+        meaning,
+        rules,
+        rows,
+        values,
+        order,
+        room,
+        memory,
+        ints,
+        floats,
+        sums,
+        subsets,
     )
     return ints[:count].copy(), floats[:count].copy(), sums[:count].copy(), subsets[:n_subsets].copy()
 
@@ -194,7 +212,22 @@ def push(stack, bounds, top, start, end, parent, depth, lo, hi):
 
 @kernel
 def grow_depth_first(
-    kind, ways, cells, stride, edges, meaning, rules, rows, values, order, room, memory, ints, floats, sums, subsets
+    kind,
+    ways,
+    cells,
+    stride,
+    edges,
+    meaning,
+    rules,
+    rows,
+    values,
+    order,
+    room,
+    memory,
+    ints,
+    floats,
+    sums,
+    subsets,
 ):
     """(number of nodes, number of subsets)."""
     at, spare, spare_values, near, stack, bounds = memory
@@ -224,7 +257,9 @@ def grow_depth_first(
             continue
         middle = partition(here, at, rows, values, node, column, goes_left, spare, spare_values)
         settle(goes_left, middle, node, meaning[column, 0])
-        n_subsets = write_split(meaning, ints, floats, i, column, threshold, gain, goes_left, subsets, n_subsets)
+        n_subsets = write_split(
+            meaning, ints, floats, i, column, threshold, gain, goes_left, subsets, n_subsets
+        )
         lo_l, hi_l, lo_r, hi_r = bounds_below(kind, meaning[column, 1], node, values, middle)
         top = push(stack, bounds, top, middle, end, i, depth + 1, lo_r, hi_r)
         top = push(stack, bounds, top, start, middle, -1, depth + 1, lo_l, hi_l)
@@ -249,7 +284,21 @@ def best_first(kind, ways, cells, stride, edges, meaning, rules, seed, rows, val
     )
     order, room = np.arange(len(meaning), dtype=np.uint32), _room(kind.size, ways.wide, seed)
     count, n_subsets = grow_best_first(
-        kind, ways, cells, edges, meaning, rules, rows, values, order, room, memory, ints, floats, sums, subsets
+        kind,
+        ways,
+        cells,
+        edges,
+        meaning,
+        rules,
+        rows,
+        values,
+        order,
+        room,
+        memory,
+        ints,
+        floats,
+        sums,
+        subsets,
     )
     out = np.empty_like(ints[:count]), np.empty_like(floats[:count]), np.empty_like(sums[:count])
     in_preorder(ints, floats, sums, memory[3], np.zeros((count + 1, 2), np.int64), *out)
@@ -299,7 +348,9 @@ def grow_best_first(
             goes_left[b] = goes[i, b]
         middle = partition(cells, at, rows, values, node, column, goes_left, spare, spare_values)
         settle(goes_left, middle, node, meaning[column, 0])
-        n_subsets = write_split(meaning, ints, floats, i, column, threshold, gain, goes_left, subsets, n_subsets)
+        n_subsets = write_split(
+            meaning, ints, floats, i, column, threshold, gain, goes_left, subsets, n_subsets
+        )
         lo_l, hi_l, lo_r, hi_r = bounds_below(kind, meaning[column, 1], node, values, middle)
         splits[i, 2], leaves[i, 2], ints[i, RIGHT] = -1.0, count, count + 1
         for child in range(2):

@@ -220,7 +220,9 @@ def cut_moments(kind, hist, filled, j, total, left, gone, rules, sign, node, bes
                 if good > best:
                     best, low, high, missing_left = good, before, np.int64(b), False
                 if wm > 0.0 and b != LAST:
-                    good = judge_moments(rules, sign, node, wl + wm, sl + sm, w_all - wl - wm, s_all - sl - sm)
+                    good = judge_moments(
+                        rules, sign, node, wl + wm, sl + sm, w_all - wl - wm, s_all - sl - sm
+                    )
                     if good > best:
                         best, low, high, missing_left = good, before, np.int64(b), True
             wl += w

@@ -61,6 +61,25 @@ def _of_groups(h, groups, n_folds):
     return fold[groups]
 
 
+def units(weight, log_u):
+    """What one copy of each row weighs, u_i ∝ exp(log_u_i) with Σ w_i u_i = Σ w_i; rows of weight 0 weigh nothing.
+
+    They lie on a grid so coarse that all their sums are exact: in whatever order the rows come, and whether a row of
+    whole weight w is one or w. It is far finer than an error of single rows, and no row falls off it, down to 0.
+    """
+    out, there = np.zeros(len(weight)), np.flatnonzero((weight > 0) & (log_u > -np.inf))
+    w, total = weight[there], weight.sum()
+    step = 2.0 ** (np.ceil(np.log2(total)) - 51)
+    u = np.exp(log_u[there] - log_u[there].max())
+    u *= total / np.sum(w * _on_grid(u, step))
+    out[there] = np.maximum(_on_grid(u, step), step)
+    return out
+
+
+def _on_grid(values, step):
+    return np.rint(values / step) * step
+
+
 class Slots:
     """The slots of some rows: as many as the rows count for, in the order of their content."""
 
@@ -98,6 +117,15 @@ class Slots:
             ends = np.cumsum(self.weight)
             drawn = np.searchsorted(ends, rng.random(n) * ends[-1], side="right")
             self.put(np.bincount(np.minimum(drawn, len(ends) - 1), minlength=len(self)), out)
+
+    def in_proportion(self, units, rng, out):
+        """Draw as many slots as weigh something, each as likely as its row's unit, and count how often each was."""
+        owner = self.rows if self.owner is None else self.owner
+        share = units[owner] if self.whole else units[owner] * self.weight
+        ends = np.cumsum(share)
+        drawn = np.searchsorted(ends, rng.random(np.count_nonzero(share)) * ends[-1], side="right")
+        last = np.searchsorted(ends, ends[-1])  # behind it may be slots that weigh nothing
+        out += np.bincount(owner[np.minimum(drawn, last)], minlength=len(out))
 
     def without_replacement(self, n, rng, out):
         """Draw n different slots; a row whose weight is not a whole number keeps it when drawn."""

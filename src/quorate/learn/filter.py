@@ -28,7 +28,7 @@ from quorate.learn.content import Slots, folds, hashes
 from quorate.learn.loop import MEMBER, Data, Job, Scheme
 from quorate.learn.stream import Ended, Silent, Table, Tally, chosen, disputed, right_or_wrong
 from quorate.members import Member
-from quorate.members.decides import Doubt
+from quorate.members.doubt import Doubt
 from quorate.vote import Fixed, uniform
 
 COINS, ROWS = 3, 4  # what a path draws beside members

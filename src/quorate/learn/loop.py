@@ -179,6 +179,8 @@ class Scheme(ABC):
         False  # True where `tell` can use some of the jobs it asked for (after Ctrl-C or a spent budget)
     )
 
+    rule = "mixture"  # how the committee adds up what its members say
+
     @abstractmethod
     def start(self, data):
         """The first state."""
@@ -221,4 +223,4 @@ def learn(scheme, data, run, state=None):
 
 def committee(scheme, state, data):
     """The formula, as far as a state goes."""
-    return Committee(tuple(state.members), scheme.vote(state), data.classes)
+    return Committee(tuple(state.members), scheme.vote(state), data.classes, rule=scheme.rule)

@@ -63,6 +63,26 @@ class BayesianBootstrap:
         return out
 
 
+@dataclass(frozen=True, eq=False)
+class InProportion:
+    """Rows drawn with replacement, each copy of a row as likely as its unit; those of unit 0 never.
+
+    Where next to nothing but copies of one row can be drawn, of which nothing can be learned, all are alike.
+    """
+
+    units: np.ndarray
+
+    def __call__(self, data, rng):
+        for _ in range(TRIES):
+            out = np.zeros(len(data))
+            data.slots.in_proportion(self.units, rng, out)
+            if data.copies_only or not data.are_copies(out > 0):
+                return out
+        out = np.zeros(len(data))
+        data.slots.in_proportion((self.units > 0).astype(float), rng, out)
+        return out
+
+
 def _drawn(draw, data, pick):
     """A draw of several rows; where all are copies of one, of which nothing can be learned, it is drawn again."""
     n = _number(draw.size, len(data.slots))

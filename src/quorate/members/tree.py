@@ -67,7 +67,14 @@ class Tree(Member):
         grown = self._grow(table, size, rows, values, rng)
         ints, floats, sums = pruned(*grown[:3], self.ccp_alpha, self.criterion, w[rows].sum())
         if self.classifies:
-            return FittedTree.of(ints, floats, grown[3], table, _shares(sums, size), sums.sum(axis=1) if size > 2 else sums[:, 0])
+            return FittedTree.of(
+                ints,
+                floats,
+                grown[3],
+                table,
+                _shares(sums, size),
+                sums.sum(axis=1) if size > 2 else sums[:, 0],
+            )
         return self._with_leaves(ints, floats, grown[3], sums, table, y, w, rows)
 
     def _size(self, y):

@@ -36,6 +36,13 @@ def seated(estimator):
     return FittedEstimator(estimator, voice(predictor(estimator)))
 
 
+def as_decider(estimator):
+    """The estimator as a Member that is asked for decisions only, which every classifier gives."""
+    if isinstance(estimator, Member) or hasattr(predictor(estimator), "predict_dist"):
+        return as_member(estimator)
+    return Deciding(estimator)
+
+
 def predictor(estimator):
     """The estimator, if it is a scikit-learn classifier or regressor; else a TypeError."""
     if isinstance(estimator, type):
@@ -106,6 +113,31 @@ class FittedEstimator(Fitted):
             mean, std = self.estimator.predict(X, return_std=True)
             return Normal(mean, np.maximum(std, self.narrowest))
         return Categorical(self.estimator.predict_proba(X), self.estimator.classes_)
+
+
+@dataclass(frozen=True)
+class Deciding(Member):
+    """A member that fits a clone of a classifier for its decisions, whether or not it gives probabilities."""
+
+    estimator: BaseEstimator
+
+    def fit(self, X, y, sample_weight=None, rng=None):
+        return Decided(of_codes(taught(self.estimator, X, y, sample_weight, rng), y))
+
+
+@dataclass(frozen=True, eq=False)
+class Decided(Fitted):
+    """A fitted classifier that puts all on the class it predicts."""
+
+    estimator: BaseEstimator
+
+    def predict_dist(self, X):
+        known = self.estimator.classes_
+        return Categorical((self.choices(X)[:, None] == known).astype(float), known)
+
+    def choices(self, X):
+        """What it predicts, as codes."""
+        return np.asarray(self.estimator.predict(X))
 
 
 def taught(estimator, X, y, sample_weight, rng):

@@ -7,8 +7,8 @@ from quorate.committee import Ambiguity, Committee
 from quorate.learn.crossfit import Calibrated, Residuals
 from quorate.learn.filter import Recursion
 from quorate.learn.resample import BayesianBootstrap, Bootstrap, Subsample
-from quorate.members import FittedEstimator, OnColumns
-from quorate.members.decides import Decided, Doubt
+from quorate.members import Decided, FittedEstimator, OnColumns, Softened
+from quorate.members.doubt import Doubt
 from quorate.store.checks import (
     MAX_FEATURES,
     a,
@@ -27,7 +27,8 @@ from quorate.store.checks import (
 )
 from quorate.store.format import ModelFormatError
 from quorate.store.registry import put
-from quorate.vote import RULES, Fixed, Nested, Vote
+from quorate.vote import RULES, Fixed, Nested, Powers, Vote
+from quorate.vote.rules import PRODUCTS
 
 # Votes
 
@@ -44,7 +45,7 @@ def _one_inner_vote_each(vote):
 
 def votes_for(vote):
     """How many members a vote weighs."""
-    if isinstance(vote, Fixed):
+    if isinstance(vote, Fixed | Powers):
         return len(vote.log_w)
     if isinstance(vote, Nested):
         return sum(1 if inner is None else votes_for(inner) for inner in vote.inner)
@@ -52,6 +53,7 @@ def votes_for(vote):
 
 
 put(Fixed, log_w=array("f", 1, least=1, high=1e-6, finite=False), agree=_normalised)
+put(Powers, log_w=array("f", 1, least=1, low=-700, high=700))
 put(Nested, outer=a(Vote), inner=each(optional(a(Vote)), least=1), agree=_one_inner_vote_each)
 
 # How rows are drawn
@@ -66,15 +68,14 @@ put(BayesianBootstrap)
 
 def said_by(member):
     """The codes a member answers with; None where it answers with numbers, or nobody knows."""
-    if isinstance(member, OnColumns):
+    if isinstance(member, OnColumns | Softened):
         return said_by(member.member)
     if isinstance(member, Calibrated | Doubt):
         return np.arange(member.n_classes)
     if isinstance(member, Committee):
         return member.classes
-    return (
-        getattr(member.estimator, "classes_", None) if isinstance(member, FittedEstimator | Decided) else None
-    )
+    asked = isinstance(member, FittedEstimator | Decided)
+    return getattr(member.estimator, "classes_", None) if asked else None
 
 
 def codes_below(codes, n, what):
@@ -92,6 +93,8 @@ def takes(member, width, what):
     if isinstance(member, OnColumns):
         require(member.columns.max() < width, f"{what} asks for column {member.columns.max()} of {width}")
         takes(member.member, len(member.columns), what)
+    elif isinstance(member, Softened):
+        takes(member.member, width, what)
     elif isinstance(member, Committee):
         for m, inner in enumerate(member.members):
             takes(inner, width, f"{what}[{m}]")
@@ -99,6 +102,10 @@ def takes(member, width, what):
         for estimator in (getattr(member, "estimator", None), getattr(member, "sizes", None)):
             expects = getattr(estimator, "n_features_in_", width)
             require(expects == width, f"{what} expects {expects} columns of {width}")
+
+
+def _softened(member):
+    codes_below(said_by(member.member), member.n_classes, "the softened member")
 
 
 def _residuals(member):
@@ -120,9 +127,16 @@ def _calibrated(member):
 
 
 put(FittedEstimator, estimator=estimates, voice=text("dist", "proba", "std"), narrowest=number(0))
-put(Decided, estimator=estimates)
 put(Doubt, n_classes=whole(1, 1 << 20))
 put(OnColumns, member=speaks, columns=array("iu", 1, least=1, low=0, high=MAX_FEATURES))
+put(Decided, estimator=estimates)
+put(
+    Softened,
+    member=speaks,
+    alpha=number(),
+    n_classes=whole(1, 1 << 20),
+    agree=_softened,
+)
 put(
     Residuals,
     estimator=estimates,
@@ -151,9 +165,13 @@ def _committee(committee):
     n = len(committee.members)
     require(votes_for(committee.vote) == n, f"the vote weighs {votes_for(committee.vote)} members of {n}")
     require(committee.names is None or len(committee.names) == n, "there should be a name for each member")
+    product = isinstance(committee.vote, Powers)
+    require(committee.rule in PRODUCTS or not product, "Powers are the votes of a log pool only")
     if committee.classes is not None:
         for m, member in enumerate(committee.members):
             codes_below(said_by(member), len(committee.classes), f"members[{m}]")
+            same = not isinstance(member, Softened) or member.n_classes == len(committee.classes)
+            require(same, f"members[{m}] speaks of {getattr(member, 'n_classes', 0)} classes")
 
 
 put(

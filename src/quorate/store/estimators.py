@@ -9,11 +9,19 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from quorate.committee import Ambiguity, Committee
-from quorate.estimators import BaggingClassifier, BaggingRegressor, FilteringClassifier, Probabilistic
+from quorate.estimators import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
+    FilteringClassifier,
+    Probabilistic,
+)
 from quorate.learn.crossfit import Calibrated, Residuals
 from quorate.learn.filter import Recursion
 from quorate.learn.loop import Job, Seat
 from quorate.learn.resample import BayesianBootstrap, Bootstrap, ResampleState, Subsample
+from quorate.members import Softened
 from quorate.store.checks import (
     MAX_FEATURES,
     MAX_SEED,
@@ -33,20 +41,21 @@ from quorate.store.checks import (
 )
 from quorate.store.committees import takes
 from quorate.store.registry import check_fields, put
+from quorate.vote import Powers
 
 # What a fit leaves behind that is not the model: who watched it, and how callbacks and metadata are routed.
 OF_THE_FIT = {"_skl_callbacks", "_metadata_request", "_sklearn_output_config", "_parent_callback_ctx"}
 
 NOBODY: Any = None  # in the place of data and unfitted members, which are not kept
 
-_receipt = either(a(Ambiguity), number(finite=False))
+_receipt = either(a(Ambiguity), number(finite=False), array("f", 1, finite=False))
 
 
-def estimator(cls, *, agree=anything, may=None, dropped=(), read=dict, make=dict, **fitted):
+def estimator(cls, *, agree=anything, may=None, dropped=(), read=dict, make=dict, refuse=anything, **fitted):
     """Enter an estimator by its fitted attributes; `read` and `make` change those that are kept in another form.
 
     An attribute that is in none of these lists is an error when a model is saved: better than a model that comes back
-    without it. `dropped` are left out of the file.
+    without it. `dropped` are left out of the file. `refuse` raises a TypeError for a model that cannot be saved.
     """
     fitted = {
         "n_features_in_": whole(1, MAX_FEATURES),
@@ -57,6 +66,7 @@ def estimator(cls, *, agree=anything, may=None, dropped=(), read=dict, make=dict
     left_out = OF_THE_FIT | set(dropped)
 
     def fields(model):
+        refuse(model)
         params = model.get_params(deep=False)
         state = {name: v for name, v in vars(model).items() if name not in params and name not in left_out}
         state = read(state)
@@ -115,7 +125,7 @@ def _drawn(value):
     require(keys == sorted(set(keys)), "should be in the order of their keys, none of them twice")
 
 
-def _bagging(model):
+def _of_committee(model):
     committee = model.committee_
     takes(committee, model.n_features_in_, "committee_")
     if is_classifier(model):
@@ -139,7 +149,7 @@ for _cls, _more in ((BaggingClassifier, {"classes_": labels}), (BaggingRegressor
         dropped=["oob_dist_"],  # as large as the table, once for each member
         read=_without_state,
         make=_with_state,
-        agree=_bagging,
+        agree=_of_committee,
     )
 
 
@@ -147,7 +157,7 @@ for _cls, _more in ((BaggingClassifier, {"classes_": labels}), (BaggingRegressor
 
 
 def _filtering(model):
-    _bagging(model)
+    _of_committee(model)
     committee = model.committee_
     good = len(committee.members) == 2 and isinstance(committee.members[0], Committee)
     require(good, "there should be a committee of experts, and one that doubts it")
@@ -162,6 +172,49 @@ estimator(
     ended_=each_named(text()),
     agree=_filtering,
 )
+
+
+# AdaBoost
+
+
+def _adaboost(model):
+    _of_committee(model)
+    n = len(model.committee_.members)
+    good = model.estimator_weights_.shape == model.estimator_errors_.shape == (n,)
+    require(good, f"there should be a weight and an error for each of {n} members")
+    rounds = [receipt for receipt in model.receipts_.values() if isinstance(receipt, np.ndarray)]
+    require(all(len(receipt) == n for receipt in rounds), f"there should be {n} rounds")
+
+
+def _adaboost_classifier(model):
+    _adaboost(model)
+    committee = model.committee_
+    powers = committee.rule == "log" and isinstance(committee.vote, Powers)
+    require(powers, "AdaBoost's committee should be a log pool")
+    for member, alpha in zip(committee.members, model.estimator_weights_, strict=True):
+        same = isinstance(member, Softened) and member.n_classes == len(model.classes_)
+        require(same and member.alpha == alpha, "members should weigh what estimator_weights_ say")
+
+
+def _rule_of_ones_own(model):
+    if getattr(model, "rule", None) is not None:
+        raise TypeError(
+            "functions cannot be saved, and rule= holds two; what was fitted does not need them: save it after "
+            "set_params(rule=None)"
+        )
+
+
+_rounds = {"estimator_weights_": array("f", 1, least=1), "estimator_errors_": array("f", 1, least=1, low=0)}
+estimator(
+    AdaBoostClassifier,
+    committee_=a(Committee),
+    classes_=labels,
+    temperature_=number(0),
+    **_rounds,
+    refuse=_rule_of_ones_own,
+    agree=_adaboost_classifier,
+)
+estimator(AdaBoostRegressor, committee_=a(Committee), **_rounds, agree=_adaboost)
 
 
 # Probabilistic

@@ -8,4 +8,4 @@ class Vote(ABC):
 
     @abstractmethod
     def log_weights(self, X):
-        """log w_m(x); each row of weights sums to one."""
+        """log w_m(x); each row of weights sums to one, unless they are the powers of a log pool."""

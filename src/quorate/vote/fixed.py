@@ -17,6 +17,16 @@ class Fixed(Vote):
         return self.log_w[None, :]
 
 
+@dataclass(frozen=True, eq=False)
+class Powers(Vote):
+    """w_m of a log pool, whatever the row: powers of probabilities, which need not sum to one."""
+
+    log_w: np.ndarray
+
+    def log_weights(self, X):
+        return self.log_w[None, :]
+
+
 def uniform(n_members):
     """The same vote for every member."""
     return Fixed(np.full(n_members, -np.log(n_members)))
