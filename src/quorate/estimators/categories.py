@@ -1,0 +1,84 @@
+"""Columns of categories: found, turned into numbers that are names, and remembered for the next table."""
+
+import narwhals as nw
+import numpy as np
+
+TEXT = (nw.Categorical, nw.Enum, nw.String)
+
+
+class TakesCategories:
+    """For estimators with `categorical_features`: a table's categories become their places in an ordered list.
+
+    None has none. "from_dtype" takes the columns of a data frame that hold text or categories. Otherwise the columns
+    are named, numbered or marked, and may hold numbers as well. A category that fit has not seen is missing.
+    """
+
+    def _checked(self, X, reset=False):
+        if reset:
+            self._levels = {}
+        if self.categorical_features is not None and nw.dependencies.is_into_dataframe(X):
+            X = self._without_text(nw.from_native(X, eager_only=True), reset).to_native()
+        X = super()._checked(X, reset)
+        if reset:
+            self._categorical = self._numbers_of(X.shape[1])
+        return X
+
+    def _without_text(self, frame, reset):
+        """The frame with places in place of text."""
+        if reset:
+            chosen = self._chosen(frame)
+            self._levels = {name: _levels(frame[name]) for name in chosen if frame[name].dtype in TEXT}
+        there = [name for name in self._levels if name in frame.columns]
+        places = [_places(frame[name], self._levels[name], frame) for name in there]
+        return frame.with_columns(*places) if places else frame
+
+    def _chosen(self, frame):
+        """The names of the columns of categories."""
+        given, names = self.categorical_features, frame.columns
+        if isinstance(given, str):
+            return [name for name in names if frame[name].dtype in TEXT]
+        return [names[j] for j in self._given(len(names), names)]
+
+    def _numbers_of(self, d):
+        """The numbers of the columns of categories, of d."""
+        if self.categorical_features is None:
+            return ()
+        names = list(getattr(self, "feature_names_in_", ()))
+        if isinstance(self.categorical_features, str):
+            return tuple(names.index(name) for name in self._levels)
+        return self._given(d, names)
+
+    def _given(self, d, names):
+        given = np.asarray(self.categorical_features)
+        if given.ndim != 1:
+            raise ValueError(
+                f"categorical_features must be a list of columns, got an array of shape {given.shape}"
+            )
+        if given.dtype.kind == "b":
+            if len(given) != d:
+                raise ValueError(f"categorical_features marks {len(given)} columns, and X has {d}")
+            return tuple(int(j) for j in np.flatnonzero(given))
+        unknown = [v for v in given.tolist() if (v not in names if isinstance(v, str) else not 0 <= v < d)]
+        if unknown:
+            raise ValueError(f"categorical_features has {unknown[0]!r}, and X has no such column")
+        return tuple(sorted({names.index(v) if isinstance(v, str) else int(v) for v in given.tolist()}))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = self.categorical_features is not None
+        return tags
+
+
+def _levels(series):
+    """The distinct texts of a column, in order."""
+    values = series.cast(nw.String).drop_nulls().unique().to_list()
+    return np.array(sorted(values), dtype=object)
+
+
+def _places(series, levels, frame):
+    """The place of each text among the levels, as a column; what is not among them is missing."""
+    place = {level: float(i) for i, level in enumerate(levels)}
+    values = [place.get(v, np.nan) for v in series.cast(nw.String).to_list()]
+    return nw.new_series(series.name, values, nw.Float64, backend=frame.implementation)
+
