@@ -447,3 +447,40 @@ def test_draws_are_not_of_one_row_only():
         warnings.simplefilter("error")
         model = q.AdaBoostRegressor(n_estimators=10, random_state=0).fit(np.arange(30.0)[:, None] ** 2, y)
     assert np.all(np.isfinite(model.predict(np.arange(30.0)[:, None])))
+
+
+class Breaks:
+    """A callback that ends the fit with an error after some members."""
+
+    def __init__(self, after):
+        self.left = after
+
+    def setup(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context):
+        self.left -= 1
+        if not self.left:
+            raise RuntimeError("the power is gone")
+
+    def teardown(self, estimator, context):
+        pass
+
+
+@pytest.mark.parametrize("how", ["reweight", "resample"])
+def test_a_fit_that_broke_goes_on_where_it_was(how, wine, tmp_path):
+    """In the midst of a round, when some of its chains have their member and others have not."""
+    X, y, other, _ = wine
+    model = q.AdaBoostClassifier(n_estimators=12, how=how, random_state=0)
+    whole = model.fit(X, y).predict_proba(other)
+    kept = q.Checkpoint(tmp_path / "kept", trust="sklearn")
+    with pytest.raises(RuntimeError, match="the power is gone"):
+        q.AdaBoostClassifier(**model.get_params()).set_callbacks(kept, Breaks(33)).fit(X, y)
+    again = q.AdaBoostClassifier(**model.get_params()).set_callbacks(
+        q.Checkpoint(tmp_path / "kept", trust="sklearn")
+    )
+    np.testing.assert_array_equal(again.fit(X, y).predict_proba(other), whole)
+    assert not again.interrupted_
