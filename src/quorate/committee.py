@@ -6,13 +6,15 @@ A committee answers as its members do, so it may sit on a committee itself.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from quorate.dist import Categorical, Mixture
 from quorate.dist.base import Real
 from quorate.dist.log_pool import LogPool, normalised
-from quorate.vote import Nested, Vote, pool
+from quorate.dist.mixture import log_votes
+from quorate.vote import Fixed, Nested, Vote, pool
 from quorate.vote.rules import MIXTURES, PRODUCTS, check_rule
 
 
@@ -56,6 +58,22 @@ class Committee:
         for w, member in zip(np.exp(self.vote.log_weights(X)).T, self.members, strict=True):
             member.add_scores(X, w, scores)
         return Categorical.from_log(normalised(scores), classes)
+
+    @cached_property
+    def joined(self):
+        """All members as one that knows Σ_m w_m E_m, where their kind has a way to `join`; else None."""
+        kind = type(self.members[0])
+        same = hasattr(kind, "join") and all(type(member) is kind for member in self.members)
+        if not same or self.rule not in MIXTURES or type(self.vote) is not Fixed:
+            return None
+        votes = np.exp(log_votes(self.vote.log_w, len(self), 1))[0]
+        return kind.join(self.members, votes, self.classes)
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "joined"}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
 
     def parts(self, X):
         """p_m(y | x) of every member."""

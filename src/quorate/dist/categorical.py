@@ -59,6 +59,13 @@ class Categorical(Classes):
         self._fill("_probs", probs if np.all(total == 1) else probs / total, classes)
 
     @classmethod
+    def of_probs(cls, probs, classes=None):
+        """From rows of probabilities that are known to add up to one, taken as they are."""
+        new = object.__new__(cls)
+        new._fill("_probs", probs, classes)
+        return new
+
+    @classmethod
     def from_log(cls, log_p, classes=None):
         """From log probabilities, taken as they are."""
         new = object.__new__(cls)

@@ -60,7 +60,7 @@ class Mixture(Predictive):
         n = max(len(p) for p in parts)
         if any(len(p) not in (1, n) for p in parts):
             raise ValueError(f"parts have different numbers of rows: {sorted({len(p) for p in parts})}")
-        log_w = _normalised(np.asarray(log_w, dtype=float), len(parts), n)
+        log_w = log_votes(np.asarray(log_w, dtype=float), len(parts), n)
         self._hold(parts=parts, log_w=log_w, _n=len(log_w) if n == 1 else n)
 
     def __len__(self):
@@ -546,7 +546,8 @@ def _spread(dist, kind):
     return value.sum(axis=1) if value.ndim > 1 else value
 
 
-def _normalised(log_w, n_parts, n):
+def log_votes(log_w, n_parts, n):
+    """Logarithms of weights that sum to one, shape (1, M) or (n, M), from those of any sum."""
     if log_w.ndim == 1:
         log_w = log_w[None, :]
     if log_w.ndim != 2 or log_w.shape[1] != n_parts or (n != 1 and len(log_w) not in (1, n)):

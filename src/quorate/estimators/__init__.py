@@ -3,7 +3,14 @@
 from quorate.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from quorate.estimators.bagging import BaggingClassifier, BaggingRegressor
 from quorate.estimators.filtering import FilteringClassifier
+from quorate.estimators.forest import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from quorate.estimators.probabilistic import Probabilistic
+from quorate.estimators.tree import TreeClassifier, TreeRegressor
 from quorate.estimators.why import bias_variance, majority_error
 
 __all__ = [
@@ -11,8 +18,14 @@ __all__ = [
     "AdaBoostRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
     "FilteringClassifier",
     "Probabilistic",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "TreeClassifier",
+    "TreeRegressor",
     "bias_variance",
     "majority_error",
 ]

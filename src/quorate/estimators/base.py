@@ -2,7 +2,7 @@
 
 import numbers as kinds
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from secrets import randbits
 from typing import ClassVar
 
@@ -16,8 +16,10 @@ from quorate.dist.base import fraction
 from quorate.estimators import check, plan
 from quorate.learn import Data, Seat, committee as committee_of, learn
 from quorate.run import Watch, executor
+from quorate.run.pieces import in_pieces, width
 
 BLOCK = 1 << 16  # rows answered at once
+PIECE = 4096  # rows that a thread answers at once
 
 
 def or_as_before(fit):
@@ -50,8 +52,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         X = self._checked(X)
         return score.log_score(self._predict_dist(X), self._truth(X, y), check.weights(sample_weight, X))
 
+    def _joined(self):
+        """A short way to what the members say on average, a function of X; None where there is none."""
+        return None
+
     def _checked(self, X, reset=False):
         if not reset:
+            if check.is_ready(self, X):
+                return X
             check_is_fitted(self)
         tags = self.__sklearn_tags__().input_tags
         return check.table(self, X, reset=reset, allow_nan=tags.allow_nan, allow_sparse=tags.sparse)
@@ -112,6 +120,13 @@ class OfCommittee(Estimator):
     def _predict_dist(self, X):
         return self.committee_.predict_dist(X)
 
+    def _joined(self):
+        joined = self.committee_.joined
+        if joined is None:
+            return None
+        jobs = getattr(self, "n_jobs", None)
+        return lambda X: joined.mean(X, None if len(X) <= PIECE else partial(in_pieces, width(jobs), PIECE))
+
     def explain(self, X):
         """Who said what about each row: every member's distribution, its vote, and the sum."""
         return self.committee_.explain(self._checked(X))
@@ -139,16 +154,20 @@ class Classifier(ClassifierMixin):
 
     def predict(self, X):
         """The most probable class of each row; of equals, the first in `classes_`."""
-        return self._in_blocks(self._checked(X), lambda dist: dist.mode)
+        return self.classes_[np.argmax(self._probs(self._checked(X)), axis=1)]
 
     def predict_proba(self, X):
         """The probability of each of `classes_`, shape (n, K)."""
-        return self._in_blocks(self._checked(X), lambda dist: dist.probs)
+        return self._probs(self._checked(X))
+
+    def _probs(self, X):
+        joined = self._joined()
+        return self._in_blocks(X, lambda dist: dist.probs) if joined is None else joined(X)
 
     def score(self, X, y, sample_weight=None):
         """Accuracy: the share of rows whose most probable class is theirs."""
         X = self._checked(X)
-        said = self._in_blocks(X, lambda dist: dist.mode)
+        said = self.classes_[np.argmax(self._probs(X), axis=1)]
         return score.accuracy(said, self._truth(X, y), check.weights(sample_weight, X))
 
     def _learn_truth(self, X, y):
@@ -164,12 +183,16 @@ class Regressor(RegressorMixin):
 
     def predict(self, X):
         """The mean of each row's predictive."""
-        return self._in_blocks(self._checked(X), lambda dist: dist.mean)
+        return self._means(self._checked(X))
+
+    def _means(self, X):
+        joined = self._joined()
+        return self._in_blocks(X, lambda dist: dist.mean) if joined is None else joined(X)[:, 0]
 
     def score(self, X, y, sample_weight=None):
         """R²: 1 is perfect, 0 as good as the mean of y."""
         X = self._checked(X)
-        said = self._in_blocks(X, lambda dist: dist.mean)
+        said = self._means(X)
         return score.r2(said, self._truth(X, y), check.weights(sample_weight, X))
 
     def predict_interval(self, X, level=0.9):

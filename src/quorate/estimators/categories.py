@@ -81,4 +81,3 @@ def _places(series, levels, frame):
     place = {level: float(i) for i, level in enumerate(levels)}
     values = [place.get(v, np.nan) for v in series.cast(nw.String).to_list()]
     return nw.new_series(series.name, values, nw.Float64, backend=frame.implementation)
-

@@ -36,6 +36,15 @@ def table(estimator, X, *, reset, allow_nan, allow_sparse):
     return X
 
 
+def is_ready(estimator, X):
+    """Whether X is as `table` would give it back: what a single row can be told without a look at anything else."""
+    own = vars(estimator)
+    good = type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float64, np.float32)
+    if not (good and X.flags.c_contiguous and X.shape[1] == own.get("n_features_in_") and X.shape[0]):
+        return False
+    return "feature_names_in_" not in own and X.min() >= -LARGEST and X.max() <= LARGEST
+
+
 def validate_names(estimator, X, reset):
     """Check the names and number of columns of a data frame, and return the names."""
     if 0 in X.shape:

@@ -12,7 +12,6 @@ from sklearn.utils.class_weight import compute_sample_weight
 from quorate.estimators.base import Classifier, Estimator, Regressor, or_as_before, root_seed
 from quorate.estimators.categories import TakesCategories
 from quorate.learn.content import folds
-from quorate.members.prune import pruning_path
 from quorate.members.tree import Tree
 
 FOLDS = 5

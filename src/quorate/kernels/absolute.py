@@ -1,6 +1,6 @@
 """The best split by absolute error, whose sums do not add up: deviations from a median are counted anew.
 
-Rows enter a Fenwick tree over the ranks of their y, bin by bin, which tells the median and the sums below it in O(log m):
+Rows enter a Fenwick tree over the ranks of their y, bin by bin, which tells the median and the sums below it:
 
     Σ w |y − med| = med · W_below − S_below + (S − S_below) − med · (W − W_below)
 """

@@ -5,7 +5,7 @@ small subtree are copied next to each other, so that all its levels are read fro
 
 | array | of node i, in preorder: the left child is i + 1 |
 |---|---|
-| `ints[i]` | COLUMN (−1: a leaf), MISSING_LEFT, RIGHT (child), FIRST … LAST (its rows), SUBSET (its row of `subsets`, or −1) |
+| `ints[i]` | COLUMN (−1: a leaf), MISSING_LEFT, RIGHT (child), FIRST … LAST (rows), SUBSET (its place, or −1) |
 | `floats[i]` | THRESHOLD (x ≤ it goes left; nan where a set of categories does) and GAIN |
 | `sums[i]` | the sums of its rows |
 | `subsets[k]` | 256 bits: which categories go left |

@@ -4,6 +4,7 @@ Indices are unsigned where it counts: a signed one is first looked at for being 
 """
 
 from functools import partial
+from typing import Any
 
 import llvmlite.ir as ir
 import numpy as np
@@ -14,12 +15,12 @@ from numba.extending import intrinsic
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 BARE = {**OPTIONS, "_nrt": False}
 
-kernel = partial(njit, cache=True, **BARE)
+kernel: Any = partial(njit, cache=True, **BARE)
 # What kernels call makes no arrays, and so needs not count who uses one: threads would wait for each other's counts.
 # Each level of calls is optimised anew with all that is below it; `merged` functions are no level of their own.
-inline = partial(njit, **BARE)
-merged = partial(njit, inline="always", **BARE)
-allocating = partial(njit, **OPTIONS)
+inline: Any = partial(njit, **BARE)
+merged: Any = partial(njit, inline="always", **BARE)
+allocating: Any = partial(njit, **OPTIONS)
 
 U0, U1, U2, U6, U8, U32, U63 = (np.uint64(v) for v in (0, 1, 2, 6, 8, 32, 63))
 AHEAD = np.uint64(16)  # rows between a prefetch and its use

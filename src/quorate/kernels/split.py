@@ -462,7 +462,7 @@ def try_either(kind, ways, edges, meaning, rules, node, column, j, room, best):
     """The same of a column of numbers or categories."""
     if not meaning[column, 0]:
         return _try_numbers(kind, ways, edges, meaning, rules, node, column, j, room, best)
-    hist, filled, total, left, right, bins, sums, goes_left, state = room
+    hist, filled, total, left, right, bins, sums, goes_left, _ = room
     n = list_bins(hist, filled, j, kind.size, bins, sums)
     if n < 2:
         return best, np.nan

@@ -12,6 +12,11 @@ MISSING_LEFT, CATEGORY, COLUMN = np.int32(1 << 30), np.int32(1 << 29), np.int32(
 SIDE = 16  # rows, or trees, side by side
 
 
+def room():
+    """Room for what is on its way."""
+    return np.empty(SIDE, np.uint64)
+
+
 @inline
 def step(X, row, nodes, subsets, i):
     """The child of node i that a row goes to; a leaf's is the leaf."""
@@ -28,9 +33,8 @@ def step(X, row, nodes, subsets, i):
 
 
 @kernel
-def leaves(X, nodes, subsets, root, first, last, out):
-    """out[row] = the leaf of a tree, for rows first … last."""
-    here = np.empty(SIDE, np.uint64)
+def leaves(X, nodes, subsets, root, first, last, here, out):
+    """out[row] = the leaf of a tree, for rows first … last; `here` is room for the rows that are on their way."""
     for start in range(first, last, SIDE):
         n, moved = min(SIDE, last - start), True
         here[:] = root
@@ -45,9 +49,9 @@ def leaves(X, nodes, subsets, root, first, last, out):
 
 
 @kernel
-def add_values(X, nodes, subsets, roots, votes, values, first, last, out):
+def add_values(X, nodes, subsets, roots, votes, values, first, last, here, out):
     """out[row] += Σ_m vote_m · values[leaf of tree m], tree after tree, for rows first … last."""
-    here, wide = np.empty(SIDE, np.uint64), np.uint64(values.shape[1])
+    wide = np.uint64(values.shape[1])
     for start in range(first, last, SIDE):
         n = min(SIDE, last - start)
         for m in range(len(roots)):
@@ -65,9 +69,9 @@ def add_values(X, nodes, subsets, roots, votes, values, first, last, out):
 
 
 @kernel
-def add_values_of_one(X, row, nodes, subsets, roots, votes, values, out):
+def add_values_of_one(X, row, nodes, subsets, roots, votes, values, here, out):
     """The same for one row, whose way through many trees is gone side by side."""
-    here, wide = np.empty(SIDE, np.uint64), np.uint64(values.shape[1])
+    wide = np.uint64(values.shape[1])
     for first in range(0, len(roots), SIDE):
         n, moved = min(SIDE, len(roots) - first), True
         for k in range(n):

@@ -103,6 +103,11 @@ class Data:
     def _hashes(self):
         return hashes(self.X, self.y)
 
+    @property
+    def row_hashes(self):
+        """A number for each row that only its content decides."""
+        return self._hashes
+
     @cached_property
     def _twins(self):
         return np.unique(self._hashes, return_inverse=True)[1]

@@ -50,6 +50,18 @@ class Subsample:
 
 
 @dataclass(frozen=True)
+class All:
+    """All rows, as they are."""
+
+    def leaves_out(self, data):
+        """Nobody is left out."""
+        return False
+
+    def __call__(self, data, rng):
+        return np.ones(len(data)) if data.weight is None else data.weight
+
+
+@dataclass(frozen=True)
 class BayesianBootstrap:
     """Every row keeps a random weight r_i ~ Gamma(w_i, 1): a Dirichlet before it is normalised (Rubin, 1981)."""
 

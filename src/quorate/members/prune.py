@@ -5,24 +5,28 @@ import numpy as np
 from quorate import kernels
 
 
-def pruned(ints, floats, sums, alpha, criterion, total):
+def pruned(ints, floats, sums, alpha, criterion):
     """The arrays of a tree without the branches that gain less than α a leaf; gains count by the share of rows."""
     if alpha <= 0.0:
         return ints, floats, sums
-    gone = _weakest_first(ints, floats[:, kernels.grow.GAIN] / total * _unit(criterion), alpha)
+    gone = _weakest_first(ints, _gain(floats, sums, criterion), alpha)
     return _without(ints, floats, sums, gone)
 
 
-def pruning_path(ints, floats, criterion, total):
+def pruning_path(ints, floats, sums, criterion):
     """[(α, number of leaves)] at which branches go, from the whole tree to its root."""
     path: list = []
-    _weakest_first(ints, floats[:, kernels.grow.GAIN] / total * _unit(criterion), np.inf, path)
+    _weakest_first(ints, _gain(floats, sums, criterion), np.inf, path)
     return path
 
 
-def _unit(criterion):
-    """Goodness in the unit of the impurity: Gini's of two classes counts each class; entropy is in bits."""
-    return {"gini": 1.0, "entropy": 1 / np.log(2), "log_loss": 1 / np.log(2)}.get(criterion, 1.0)
+def _gain(floats, sums, criterion):
+    """What each split lowers the impurity of all rows by: Gini's counts both of two classes, entropy is in bits."""
+    two = sums.shape[1] == 2
+    gain = floats[:, kernels.grow.GAIN] / (sums[0, 0] if two else sums[0].sum())
+    if criterion in ("entropy", "log_loss"):
+        return gain / np.log(2)
+    return 2.0 * gain if criterion == "gini" and two else gain
 
 
 def _weakest_first(ints, gain, alpha, path=None):

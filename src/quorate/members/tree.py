@@ -16,7 +16,7 @@ from quorate.dist.samples import Samples
 from quorate.members.base import Fitted, Member
 from quorate.members.bins import Binned, binned, coded
 from quorate.members.leaves import best_bandwidth, leaf_samples
-from quorate.members.prune import pruned
+from quorate.members.prune import pruned, pruning_path
 
 CRITERIA = {
     "gini": 0,
@@ -64,18 +64,26 @@ class Tree(Member):
         y, size = np.asarray(y, float), self._size(y)
         middle = 0.0 if self.classifies or self.criterion == "poisson" else 0.5 * y.min() + 0.5 * y.max()
         values = np.stack([w[rows], y[rows] - middle], axis=1).ravel()
-        grown = self._grow(table, size, rows, values, rng)
-        ints, floats, sums = pruned(*grown[:3], self.ccp_alpha, self.criterion, w[rows].sum())
+        ints, floats, sums, subsets = self._grow(table, size, rows, values, rng)
+        ints, floats, sums = pruned(ints, floats, sums, self.ccp_alpha, self.criterion)
         if self.classifies:
-            return FittedTree.of(
-                ints,
-                floats,
-                grown[3],
-                table,
-                _shares(sums, size),
-                sums.sum(axis=1) if size > 2 else sums[:, 0],
-            )
-        return self._with_leaves(ints, floats, grown[3], sums, table, y, w, rows)
+            return FittedTree.of(ints, floats, subsets, table, self._shares(sums), _weights(sums))
+        return self._with_leaves(ints, floats, subsets, sums, table, y, w, rows)
+
+    def path(self, X, y, sample_weight=None, rng=None):
+        """[(α, leaves left)] of the tree grown to its end."""
+        w = np.ones(len(y)) if sample_weight is None else sample_weight
+        rows, size = np.flatnonzero(w).astype(np.uint32), self._size(y)
+        values = np.stack([w[rows], np.asarray(y, float)[rows]], axis=1).ravel()
+        ints, floats, sums, _ = self._grow(self.prepare(X, sample_weight), size, rows, values, rng)
+        return pruning_path(ints, floats, sums, self.criterion)
+
+    def _shares(self, sums):
+        """p(y | node)."""
+        if sums.shape[1] > 2:
+            return sums / sums.sum(axis=1, keepdims=True)
+        share = sums[:, 1] / sums[:, 0]  # Moments are of the classes 0 and 1
+        return np.ascontiguousarray(np.stack([1 - share, share], axis=1)[:, : self.n_classes])
 
     def _size(self, y):
         if not self.classifies:
@@ -116,12 +124,9 @@ class Tree(Member):
         return tree.with_bandwidth(best_bandwidth([tree], table.X[unseen], y[unseen], smallest_gap(y)))
 
 
-def _shares(sums, size):
-    """p(y | leaf): Moments are of the classes 0 and 1."""
-    if size > 2:
-        return sums / sums.sum(axis=1, keepdims=True)
-    share = sums[:, 1] / sums[:, 0]
-    return np.stack([1 - share, share], axis=1)
+def _weights(sums):
+    """The weight of each node."""
+    return sums[:, 0] if sums.shape[1] == 2 else sums.sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,13 +205,13 @@ class FittedTree(Fitted):
         """The leaf each row of X ends in, as the number of its node."""
         X = coded(X.X if isinstance(X, Binned) else X, self.codes)
         out = np.empty(len(X), np.int64)
-        kernels.walk.leaves(X, self.nodes, self.subsets, 0, 0, len(X), out)
+        kernels.walk.leaves(X, self.nodes, self.subsets, 0, 0, len(X), kernels.walk.room(), out)
         return out
 
     def predict_dist(self, X):
         at = self.leaves(X)
         if self.samples is None:
-            return Categorical(self.values[at], np.arange(self.values.shape[1]))
+            return Categorical.of_probs(self.values[at])
         return Empirical.from_samples(self.samples, self.which[at])
 
     def choices(self, X):
@@ -225,9 +230,9 @@ class FittedTree(Fitted):
         return gain / gain.sum() if gain.sum() > 0 else gain
 
     @staticmethod
-    def join(trees, votes):
+    def join(trees, votes, classes=None):
         """Many trees as one."""
-        return Forest.of(trees, votes)
+        return Forest.of(trees, votes, classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,8 +247,8 @@ class Forest:
     codes: dict
 
     @classmethod
-    def of(cls, trees, votes):
-        """The trees one after another."""
+    def of(cls, trees, votes, classes=None):
+        """The trees one after another; a class that a tree does not know has probability 0."""
         sizes, first = np.array([len(t.nodes) for t in trees]), 0
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         nodes = np.concatenate([t.nodes for t in trees])
@@ -254,18 +259,20 @@ class Forest:
                 own["threshold"][(own["column"] & kernels.walk.CATEGORY) != 0] += first
             first += len(tree.subsets)
         subsets = np.concatenate([t.subsets for t in trees])
-        values = np.concatenate([t.values for t in trees])
+        values = np.zeros((len(nodes), 1 if classes is None else len(classes)))
+        for tree, root, size in zip(trees, roots, sizes, strict=True):
+            values[root : root + size, : tree.values.shape[1]] = tree.values
         return cls(nodes, subsets, roots.astype(np.uint64), values, np.asarray(votes, float), trees[0].codes)
 
     def mean(self, X, run=None):
-        """Σ_m w_m · values of tree m, shape (n, K); `run` takes (function, pieces of the rows) to threads."""
+        """Σ_m w_m · values of tree m, shape (n, K); `run(work, n)` has work(first, last) done for all of n rows."""
         X, walk = coded(X, self.codes), kernels.walk
         out = np.zeros((len(X), self.values.shape[1]))
         where = (self.nodes, self.subsets, self.roots, self.votes, self.values)
         if len(X) == 1:
-            walk.add_values_of_one(X, 0, *where, out)
+            walk.add_values_of_one(X, 0, *where, walk.room(), out)
         elif run is None:
-            walk.add_values(X, *where, 0, len(X), out)
+            walk.add_values(X, *where, 0, len(X), walk.room(), out)
         else:
-            run(lambda first, last: walk.add_values(X, *where, first, last, out), len(X))
+            run(lambda first, last: walk.add_values(X, *where, first, last, walk.room(), out), len(X))
         return out

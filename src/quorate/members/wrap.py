@@ -28,7 +28,9 @@ def as_member(estimator):
     """The estimator as a Member, or a TypeError that names the fix."""
     if isinstance(estimator, Member):
         return estimator
-    own = estimator.as_member() if hasattr(estimator, "as_member") and not isinstance(estimator, type) else None
+    own = (
+        estimator.as_member() if hasattr(estimator, "as_member") and not isinstance(estimator, type) else None
+    )
     if own is not None:
         return own
     return FromEstimator(predictor(estimator), voice(estimator))
