@@ -112,7 +112,8 @@ class Tree(Member):
         seed = 0 if rng is None else int(rng.integers(2**63))
         run = grow.best_first if rules.max_leaves else grow.depth_first
         ways = way(grow.columns_at_once(size, rules, d))
-        return run(kind, ways, table.cells, table.stride, table.edges, meaning, rules, seed, rows, values)
+        where = (table.cells, table.stride, table.edges, meaning)
+        return run(kind, ways, *where, rules, seed, rows, values, not self.classifies)
 
     def _with_leaves(self, ints, floats, subsets, sums, table, y, w, rows):
         samples, which = leaf_samples(ints, rows, y, w, self.max_leaf_values)
@@ -154,14 +155,15 @@ class FittedTree(Fitted):
         """From what the kernels made."""
         g, w = kernels.grow, kernels.walk
         leaf, category = ints[:, g.COLUMN] < 0, ints[:, g.SUBSET] >= 0
-        column = np.where(leaf, 0, ints[:, g.COLUMN])
-        column |= np.where(ints[:, g.MISSING_LEFT] > 0, w.MISSING_LEFT, 0) | np.where(category, w.CATEGORY, 0)
+        column = np.where(leaf, 0, ints[:, g.COLUMN]).astype(np.uint32)
+        column |= np.where(ints[:, g.MISSING_LEFT] > 0, w.MISSING_LEFT, 0).astype(np.uint32)
+        column |= np.where(category, w.CATEGORY, 0).astype(np.uint32)
         threshold = np.where(category, ints[:, g.SUBSET], floats[:, g.THRESHOLD])
         right = np.where(leaf, np.arange(len(ints)), ints[:, g.RIGHT])
         return cls(
-            column.astype(np.int32),
+            column.astype(np.uint32),
             threshold,
-            right.astype(np.int32),
+            right.astype(np.uint32),
             subsets,
             values,
             weight.copy(),
@@ -191,7 +193,7 @@ class FittedTree(Fitted):
     @property
     def columns(self):
         """The column each node looks at, −1 for a leaf."""
-        return np.where(self.is_leaf, -1, self.column & kernels.walk.COLUMN)
+        return np.where(self.is_leaf, -1, (self.column & kernels.walk.COLUMN).astype(np.int64))
 
     @cached_property
     def depths(self):
@@ -203,9 +205,9 @@ class FittedTree(Fitted):
 
     def leaves(self, X):
         """The leaf each row of X ends in, as the number of its node."""
-        X = coded(X.X if isinstance(X, Binned) else X, self.codes)
-        out = np.empty(len(X), np.int64)
-        kernels.walk.leaves(X, self.nodes, self.subsets, 0, 0, len(X), kernels.walk.room(), out)
+        X = np.ascontiguousarray(coded(X.X if isinstance(X, Binned) else X, self.codes))
+        out, walk = np.empty(len(X), np.int64), kernels.walk
+        walk.leaves(X.ravel(), X.shape[1], self.nodes, self.subsets, 0, len(X), walk.room(), out)
         return out
 
     def predict_dist(self, X):
@@ -252,7 +254,7 @@ class Forest:
         sizes, first = np.array([len(t.nodes) for t in trees]), 0
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         nodes = np.concatenate([t.nodes for t in trees])
-        nodes["right"] += np.repeat(roots, sizes).astype(np.int32)
+        nodes["right"] += np.repeat(roots, sizes).astype(np.uint32)
         for tree, root, size in zip(trees, roots, sizes, strict=True):
             if len(tree.subsets):
                 own = nodes[root : root + size]
@@ -266,13 +268,13 @@ class Forest:
 
     def mean(self, X, run=None):
         """Σ_m w_m · values of tree m, shape (n, K); `run(work, n)` has work(first, last) done for all of n rows."""
-        X, walk = coded(X, self.codes), kernels.walk
-        out = np.zeros((len(X), self.values.shape[1]))
+        X, walk = np.ascontiguousarray(coded(X, self.codes)), kernels.walk
+        out, cells, d = np.zeros((len(X), self.values.shape[1])), X.ravel(), X.shape[1]
         where = (self.nodes, self.subsets, self.roots, self.votes, self.values)
         if len(X) == 1:
-            walk.add_values_of_one(X, 0, *where, walk.room(), out)
+            walk.add_values_of_one(cells, *where, walk.room(), out)
         elif run is None:
-            walk.add_values(X, *where, 0, len(X), walk.room(), out)
+            walk.add_values(cells, d, *where, 0, len(X), walk.room(), out)
         else:
-            run(lambda first, last: walk.add_values(X, *where, first, last, walk.room(), out), len(X))
+            run(lambda first, last: walk.add_values(cells, d, *where, first, last, walk.room(), out), len(X))
         return out
