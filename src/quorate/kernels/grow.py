@@ -117,7 +117,13 @@ def put(at, rows, values, spare, spare_values, k, l, r, left):
 @inline
 def partition(cells, at, rows, values, node, column, goes_left, pick, spare, spare_values):
     """Put the rows that go left before the others, in the order they had; where the right ones begin."""
-    l, r, column, start, end = np.uint64(node.start), U0, np.uint64(column), np.uint64(node.start), np.uint64(node.end)
+    l, r, column, start, end = (
+        np.uint64(node.start),
+        U0,
+        np.uint64(column),
+        np.uint64(node.start),
+        np.uint64(node.end),
+    )
     if pick[0] == TABLE:
         for k in range(start, end):
             left = np.uint64(goes_left[cells[np.uint64(at[k]) + column]] == 1)

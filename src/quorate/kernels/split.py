@@ -44,6 +44,7 @@ from quorate.kernels.jit import (
 MISSING, UNKNOWN = 255, 2
 TABLE = -1  # who goes left is told by a table
 LAST = np.uint64(MISSING)
+BYTES = np.uint64(255)
 SQUARED, ENTROPY, POISSON = range(3)
 SPARSE = 256  # nodes of fewer rows mark the bins they fill
 FEW = 8  # categories of which all subsets are tried

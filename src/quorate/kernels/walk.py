@@ -19,7 +19,7 @@ def room():
 
 @inline
 def step(cells, row, nodes, subsets, some, i):
-    """The child of node i for the row that begins at cells[row]; a leaf's is the leaf. `some` nodes ask for categories."""
+    """The child of node i for the row that begins at cells[row]; a leaf's is the leaf."""
     column, threshold, right = nodes[i].column, nodes[i].threshold, np.uint64(nodes[i].right)
     x = np.float64(cells[row + np.uint64(column & COLUMN)])
     left = (x <= threshold) | ((x != x) & ((column & MISSING_LEFT) != 0))

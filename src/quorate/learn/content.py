@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from quorate import kernels
 from quorate.members.wrap import repeated
 
 NEVER = -1  # the fold of a row that is always in the training part
@@ -67,17 +68,11 @@ def units(weight, log_u):
     They lie on a grid so coarse that all their sums are exact: in whatever order the rows come, and whether a row of
     whole weight w is one or w. It is far finer than an error of single rows, and no row falls off it, down to 0.
     """
-    out, there = np.zeros(len(weight)), np.flatnonzero((weight > 0) & (log_u > -np.inf))
-    w, total = weight[there], weight.sum()
-    step = 2.0 ** (np.ceil(np.log2(total)) - 51)
-    u = np.exp(log_u[there] - log_u[there].max())
-    u *= total / np.sum(w * _on_grid(u, step))
-    out[there] = np.maximum(_on_grid(u, step), step)
-    return out
-
-
-def _on_grid(values, step):
-    return np.rint(values / step) * step
+    total = weight.sum()
+    log_u = log_u if weight.all() else np.where(weight > 0, log_u, -np.inf)
+    u = np.exp(log_u - log_u.max())
+    kernels.rounds.settle(weight, log_u, u, 2.0 ** (np.ceil(np.log2(total)) - 51))
+    return u
 
 
 class Slots:

@@ -14,7 +14,7 @@ from quorate.dist import Categorical, Empirical
 from quorate.dist.bandwidth import smallest_gap
 from quorate.dist.samples import Samples
 from quorate.members.base import Fitted, Member
-from quorate.members.bins import Binned, binned, coded
+from quorate.members.bins import MISSING, Binned, binned, coded
 from quorate.members.leaves import best_bandwidth, leaf_samples
 from quorate.members.prune import pruned, pruning_path
 
@@ -60,8 +60,12 @@ class Tree(Member):
     def fit(self, X, y, sample_weight=None, rng=None):
         table = self.prepare(X, sample_weight)
         w = np.ones(len(y)) if sample_weight is None else sample_weight
-        rows = np.flatnonzero(w).astype(np.uint32)
-        y, size = np.asarray(y, float), self._size(y)
+        size = self._size(y)
+        single = self._stump(table, size, y, w)
+        if single is not None:
+            ints, floats, sums, subsets = single
+            return FittedTree.of(ints, floats, subsets, table, self._shares(sums), _weights(sums))
+        rows, y = np.flatnonzero(w).astype(np.uint32), np.asarray(y, float)
         middle = 0.0 if self.classifies or self.criterion == "poisson" else 0.5 * y.min() + 0.5 * y.max()
         values = np.stack([w[rows], y[rows] - middle], axis=1).ravel()
         ints, floats, sums, subsets = self._grow(table, size, rows, values, rng)
@@ -90,12 +94,32 @@ class Tree(Member):
             return 2
         return max(2, int(y.max()) + 1 if self.n_classes is None else self.n_classes)
 
+    def _stump(self, table, size, y, w):
+        """The tree of one question for two classes, a round of AdaBoost's, by the shortest way; else None."""
+        plain = self.max_features is None and not (self.drawn or table.codes or self.ccp_alpha)
+        if not (
+            plain and self.max_depth == 1 and size == 2 and self.classifies and self.max_leaf_nodes is None
+        ):
+            return None
+        _, _, meaning, rules = self._rules(table, size)
+        if w.sum() < rules.min_split or not 0 < w @ y < w.sum():
+            return None
+        return kernels.stump.stump(table.cells, table.stride, table.edges, meaning, rules, w, y)
+
     def _grow(self, table, size, rows, values, rng):
-        split, grow = kernels.split, kernels.grow
+        grow, (kind, way, meaning, rules) = kernels.grow, self._rules(table, size)
+        seed = 0 if rng is None else int(rng.integers(2**63))
+        run = grow.best_first if rules.max_leaves else grow.depth_first
+        ways = way(grow.columns_at_once(size, rules, len(meaning)))
+        where = (table.cells, table.stride, table.edges, meaning)
+        return run(kind, ways, *where, rules, seed, rows, values, not self.classifies)
+
+    def _rules(self, table, size):
+        """(kind of sums, ways to split, what columns mean, rules), as the kernels want them."""
+        split, d = kernels.split, table.shape[1]
         kind = split.Counts(size) if size > 2 else split.Moments(2)
         if self.criterion == "absolute_error":
             kind = split.Deviations(2)
-        d = table.shape[1]
         rules = split.Rules(
             CRITERIA[self.criterion],
             d if self.max_features is None else min(self.max_features, d),
@@ -105,15 +129,11 @@ class Tree(Member):
             # Any row is enough for a leaf of one, whatever it weighs.
             0.0 if self.min_samples_leaf <= 1 else float(self.min_samples_leaf) * (1 - 1e-12),
         )
-        way = split.Drawn if self.drawn else split.Mixed if table.codes else split.Numbers
         meaning = np.zeros((d, 2), np.int8)
         meaning[list(table.codes), 0] = 1
         meaning[:, 1] = self.monotone or 0
-        seed = 0 if rng is None else int(rng.integers(2**63))
-        run = grow.best_first if rules.max_leaves else grow.depth_first
-        ways = way(grow.columns_at_once(size, rules, d))
-        where = (table.cells, table.stride, table.edges, meaning)
-        return run(kind, ways, *where, rules, seed, rows, values, not self.classifies)
+        way = split.Drawn if self.drawn else split.Mixed if table.codes else split.Numbers
+        return kind, way, meaning, rules
 
     def _with_leaves(self, ints, floats, subsets, sums, table, y, w, rows):
         samples, which = leaf_samples(ints, rows, y, w, self.max_leaf_values)
@@ -218,7 +238,17 @@ class FittedTree(Fitted):
 
     def choices(self, X):
         """The most probable class of each row."""
-        return np.argmax(self.values, axis=1)[self.leaves(X)]
+        best = np.argmax(self.values, axis=1)
+        if isinstance(X, Binned) and len(best) == 3 and not self.codes:
+            return np.where(self._first_side(X), best[1], best[2])
+        return best[self.leaves(X)]
+
+    def _first_side(self, table):
+        """Which rows go left at the root, by their bins: those of all values up to the threshold."""
+        j = self.columns[0]
+        bins = table.cells[j :: table.stride]
+        left = bins < np.searchsorted(table.edges[j, 1, :MISSING], self.threshold[0], side="right")
+        return left | (bins == MISSING) if self.column[0] & kernels.walk.MISSING_LEFT else left
 
     def with_bandwidth(self, bandwidth):
         """The same tree, its densities smoothed by kernels of this width."""
