@@ -18,10 +18,7 @@ class TakesCategories:
             self._levels = {}
         if self.categorical_features is not None and nw.dependencies.is_into_dataframe(X):
             X = self._without_text(nw.from_native(X, eager_only=True), reset).to_native()
-        X = super()._checked(X, reset)
-        if reset:
-            self._categorical = self._numbers_of(X.shape[1])
-        return X
+        return super()._checked(X, reset)
 
     def _without_text(self, frame, reset):
         """The frame with places in place of text."""

@@ -15,6 +15,7 @@ from quorate.dist.bandwidth import smallest_gap
 from quorate.dist.samples import Samples
 from quorate.members.base import Fitted, Member
 from quorate.members.bins import Binned, binned, coded
+from quorate.members.hashes import hashes
 from quorate.members.leaves import best_bandwidth, leaf_samples
 from quorate.members.prune import pruned, pruning_path
 
@@ -60,11 +61,8 @@ class Tree(Member):
     def fit(self, X, y, sample_weight=None, rng=None):
         table = self.prepare(X, sample_weight)
         w = np.ones(len(y)) if sample_weight is None else sample_weight
-        rows = np.flatnonzero(w).astype(np.uint32)
-        y, size = np.asarray(y, float), self._size(y)
-        middle = 0.0 if self.classifies or self.criterion == "poisson" else 0.5 * y.min() + 0.5 * y.max()
-        values = np.stack([w[rows], y[rows] - middle], axis=1).ravel()
-        ints, floats, sums, subsets = self._grow(table, size, rows, values, rng)
+        y, rows = np.asarray(y, float), np.flatnonzero(w).astype(np.uint32)
+        ints, floats, sums, subsets = self._grow(table, y, w, rows, rng)
         ints, floats, sums = pruned(ints, floats, sums, self.ccp_alpha, self.criterion)
         if self.classifies:
             return FittedTree.of(ints, floats, subsets, table, self._shares(sums), _weights(sums))
@@ -73,9 +71,8 @@ class Tree(Member):
     def path(self, X, y, sample_weight=None, rng=None):
         """[(α, leaves left)] of the tree grown to its end."""
         w = np.ones(len(y)) if sample_weight is None else sample_weight
-        rows, size = np.flatnonzero(w).astype(np.uint32), self._size(y)
-        values = np.stack([w[rows], np.asarray(y, float)[rows]], axis=1).ravel()
-        ints, floats, sums, _ = self._grow(self.prepare(X, sample_weight), size, rows, values, rng)
+        y, rows = np.asarray(y, float), np.flatnonzero(w).astype(np.uint32)
+        ints, floats, sums, _ = self._grow(self.prepare(X, sample_weight), y, w, rows, rng)
         return pruning_path(ints, floats, sums, self.criterion)
 
     def _shares(self, sums):
@@ -90,8 +87,12 @@ class Tree(Member):
             return 2
         return max(2, int(y.max()) + 1 if self.n_classes is None else self.n_classes)
 
-    def _grow(self, table, size, rows, values, rng):
-        split, grow = kernels.split, kernels.grow
+    def _grow(self, table, y, w, rows, rng):
+        """What the kernels make of some rows, which are put in the order of the tree."""
+        split, grow, size = kernels.split, kernels.grow, self._size(y)
+        # Numbers are counted from their middle, so that a large offset costs no digits.
+        middle = 0.0 if self.classifies or self.criterion == "poisson" else 0.5 * y.min() + 0.5 * y.max()
+        values = np.stack([w[rows], y[rows] - middle], axis=1).ravel()
         kind = split.Counts(size) if size > 2 else split.Moments(2)
         if self.criterion == "absolute_error":
             kind = split.Deviations(2)
@@ -120,8 +121,17 @@ class Tree(Member):
         tree = replace(tree, samples=samples, which=which)
         if self.bandwidth is not None:
             return tree.with_bandwidth(self.bandwidth)
-        unseen = np.flatnonzero(w == 0)[:UNSEEN]
+        unseen = _unseen(table.X, y, w)
         return tree.with_bandwidth(best_bandwidth([tree], table.X[unseen], y[unseen], smallest_gap(y)))
+
+
+def _unseen(X, y, w):
+    """Some distinct rows of weight 0, of which no copy has any, in an order that only they decide."""
+    if w.all():
+        return np.zeros(0, int)
+    h, out = hashes(X, y), np.flatnonzero(w == 0)
+    out = out[~np.isin(h[out], h[w > 0])]
+    return out[np.unique(h[out], return_index=True)[1][:UNSEEN]]
 
 
 def _weights(sums):
