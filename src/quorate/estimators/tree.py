@@ -127,6 +127,11 @@ class OfTrees(TakesCategories):
             by_class = w.sum() / (np.count_nonzero(totals) * np.where(totals > 0, totals, 1.0))
         else:
             by_class = compute_class_weight(asked, classes=self.classes_, y=self.classes_)
+        if not np.all((by_class >= 0) & (by_class < np.inf)):
+            k = np.argmin((by_class >= 0) & (by_class < np.inf))
+            raise ValueError(
+                f"class_weight of {self.classes_[k]!r} is {by_class[k]}; it must be finite and not negative"
+            )
         return check.weights(w * by_class[y], X)
 
 

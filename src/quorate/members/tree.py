@@ -188,7 +188,7 @@ class FittedTree(Fitted):
         return nodes
 
     def __getstate__(self):
-        return {name: value for name, value in vars(self).items() if name != "nodes"}
+        return {name: value for name, value in vars(self).items() if name not in ("nodes", "depths")}
 
     def __setstate__(self, state):
         vars(self).update(state)
@@ -213,7 +213,7 @@ class FittedTree(Fitted):
 
     def leaves(self, X):
         """The leaf each row of X ends in, as the number of its node."""
-        X = coded(X.X if isinstance(X, Binned) else X, self.codes)
+        X = _table(X, self.n_features, self.codes)
         out = np.empty(len(X), np.int64)
         kernels.walk.leaves(X, self.nodes, self.subsets, 0, 0, len(X), kernels.walk.room(), out)
         return out
@@ -245,6 +245,14 @@ class FittedTree(Fitted):
         return Forest.of(trees, votes, classes)
 
 
+def _table(X, width, codes):
+    """What kernels may walk: a table of just these columns, its categories as their numbers."""
+    X = X.X if isinstance(X, Binned) else X
+    if X.ndim != 2 or X.shape[1] != width:
+        raise ValueError(f"the trees learned from {width} columns, and X has the shape {X.shape}")
+    return coded(X, codes)
+
+
 @dataclass(frozen=True, eq=False)
 class Forest:
     """The nodes of many trees in one array, their values, and their votes."""
@@ -254,6 +262,7 @@ class Forest:
     roots: np.ndarray
     values: np.ndarray
     votes: np.ndarray
+    n_features: int
     codes: dict
 
     @classmethod
@@ -272,11 +281,12 @@ class Forest:
         values = np.zeros((len(nodes), 1 if classes is None else len(classes)))
         for tree, root, size in zip(trees, roots, sizes, strict=True):
             values[root : root + size, : tree.values.shape[1]] = tree.values
-        return cls(nodes, subsets, roots.astype(np.uint64), values, np.asarray(votes, float), trees[0].codes)
+        about = trees[0].n_features, trees[0].codes
+        return cls(nodes, subsets, roots.astype(np.uint64), values, np.asarray(votes, float), *about)
 
     def mean(self, X, run=None):
         """Σ_m w_m · values of tree m, shape (n, K); `run(work, n)` has work(first, last) done for all of n rows."""
-        X, walk = coded(X, self.codes), kernels.walk
+        X, walk = _table(X, self.n_features, self.codes), kernels.walk
         out = np.zeros((len(X), self.values.shape[1]))
         where = (self.nodes, self.subsets, self.roots, self.votes, self.values)
         if len(X) == 1:
