@@ -15,6 +15,7 @@ from quorate.dist.bandwidth import smallest_gap
 from quorate.dist.samples import Samples
 from quorate.members.base import Fitted, Member
 from quorate.members.bins import MISSING, Binned, binned, coded
+from quorate.members.hashes import hashes
 from quorate.members.leaves import best_bandwidth, leaf_samples
 from quorate.members.prune import pruned, pruning_path
 
@@ -60,15 +61,12 @@ class Tree(Member):
     def fit(self, X, y, sample_weight=None, rng=None):
         table = self.prepare(X, sample_weight)
         w = np.ones(len(y)) if sample_weight is None else sample_weight
-        size = self._size(y)
-        single = self._stump(table, size, y, w)
+        single = self._stump(table, y, w)
         if single is not None:
             ints, floats, sums, subsets = single
             return FittedTree.of(ints, floats, subsets, table, self._shares(sums), _weights(sums))
-        rows, y = np.flatnonzero(w).astype(np.uint32), np.asarray(y, float)
-        middle = 0.0 if self.classifies or self.criterion == "poisson" else 0.5 * y.min() + 0.5 * y.max()
-        values = np.stack([w[rows], y[rows] - middle], axis=1).ravel()
-        ints, floats, sums, subsets = self._grow(table, size, rows, values, rng)
+        y, rows = np.asarray(y, float), np.flatnonzero(w).astype(np.uint32)
+        ints, floats, sums, subsets = self._grow(table, y, w, rows, rng)
         ints, floats, sums = pruned(ints, floats, sums, self.ccp_alpha, self.criterion)
         if self.classifies:
             return FittedTree.of(ints, floats, subsets, table, self._shares(sums), _weights(sums))
@@ -77,9 +75,8 @@ class Tree(Member):
     def path(self, X, y, sample_weight=None, rng=None):
         """[(α, leaves left)] of the tree grown to its end."""
         w = np.ones(len(y)) if sample_weight is None else sample_weight
-        rows, size = np.flatnonzero(w).astype(np.uint32), self._size(y)
-        values = np.stack([w[rows], np.asarray(y, float)[rows]], axis=1).ravel()
-        ints, floats, sums, _ = self._grow(self.prepare(X, sample_weight), size, rows, values, rng)
+        y, rows = np.asarray(y, float), np.flatnonzero(w).astype(np.uint32)
+        ints, floats, sums, _ = self._grow(self.prepare(X, sample_weight), y, w, rows, rng)
         return pruning_path(ints, floats, sums, self.criterion)
 
     def _shares(self, sums):
@@ -94,20 +91,24 @@ class Tree(Member):
             return 2
         return max(2, int(y.max()) + 1 if self.n_classes is None else self.n_classes)
 
-    def _stump(self, table, size, y, w):
+    def _stump(self, table, y, w):
         """The tree of one question for two classes, a round of AdaBoost's, by the shortest way; else None."""
         plain = self.max_features is None and not (self.drawn or table.codes or self.ccp_alpha)
-        if not (
-            plain and self.max_depth == 1 and size == 2 and self.classifies and self.max_leaf_nodes is None
-        ):
+        once = self.max_depth == 1 and self.max_leaf_nodes is None
+        if not (plain and once and self.classifies and self._size(y) == 2):
             return None
-        _, _, meaning, rules = self._rules(table, size)
+        _, _, meaning, rules = self._rules(table, 2)
         if w.sum() < rules.min_split or not 0 < w @ y < w.sum():
             return None
         return kernels.stump.stump(table.cells, table.stride, table.edges, meaning, rules, w, y)
 
-    def _grow(self, table, size, rows, values, rng):
-        grow, (kind, way, meaning, rules) = kernels.grow, self._rules(table, size)
+    def _grow(self, table, y, w, rows, rng):
+        """What the kernels make of some rows, which are put in the order of the tree."""
+        grow, size = kernels.grow, self._size(y)
+        # Numbers are counted from their middle, so that a large offset costs no digits.
+        middle = 0.0 if self.classifies or self.criterion == "poisson" else 0.5 * y.min() + 0.5 * y.max()
+        values = np.stack([w[rows], y[rows] - middle], axis=1).ravel()
+        kind, way, meaning, rules = self._rules(table, size)
         seed = 0 if rng is None else int(rng.integers(2**63))
         run = grow.best_first if rules.max_leaves else grow.depth_first
         ways = way(grow.columns_at_once(size, rules, len(meaning)))
@@ -141,8 +142,17 @@ class Tree(Member):
         tree = replace(tree, samples=samples, which=which)
         if self.bandwidth is not None:
             return tree.with_bandwidth(self.bandwidth)
-        unseen = np.flatnonzero(w == 0)[:UNSEEN]
+        unseen = _unseen(table.X, y, w)
         return tree.with_bandwidth(best_bandwidth([tree], table.X[unseen], y[unseen], smallest_gap(y)))
+
+
+def _unseen(X, y, w):
+    """Some distinct rows of weight 0, of which no copy has any, in an order that only they decide."""
+    if w.all():
+        return np.zeros(0, int)
+    h, out = hashes(X, y), np.flatnonzero(w == 0)
+    out = out[~np.isin(h[out], h[w > 0])]
+    return out[np.unique(h[out], return_index=True)[1][:UNSEEN]]
 
 
 def _weights(sums):
@@ -200,7 +210,7 @@ class FittedTree(Fitted):
         return nodes
 
     def __getstate__(self):
-        return {name: value for name, value in vars(self).items() if name != "nodes"}
+        return {name: value for name, value in vars(self).items() if name not in ("nodes", "depths")}
 
     def __setstate__(self, state):
         vars(self).update(state)
@@ -225,7 +235,7 @@ class FittedTree(Fitted):
 
     def leaves(self, X):
         """The leaf each row of X ends in, as the number of its node."""
-        X = np.ascontiguousarray(coded(X.X if isinstance(X, Binned) else X, self.codes))
+        X = np.ascontiguousarray(_table(X, self.n_features, self.codes))
         out, walk = np.empty(len(X), np.int64), kernels.walk
         walk.leaves(X.ravel(), X.shape[1], self.nodes, self.subsets, 0, len(X), walk.room(), out)
         return out
@@ -235,6 +245,10 @@ class FittedTree(Fitted):
         if self.samples is None:
             return Categorical.of_probs(self.values[at])
         return Empirical.from_samples(self.samples, self.which[at])
+
+    def predict(self, X):
+        """The code of the most probable class of each row, or the mean."""
+        return self.choices(X) if self.samples is None else self.values[self.leaves(X), 0]
 
     def choices(self, X):
         """The most probable class of each row."""
@@ -267,6 +281,14 @@ class FittedTree(Fitted):
         return Forest.of(trees, votes, classes)
 
 
+def _table(X, width, codes):
+    """What kernels may walk: a table of just these columns, its categories as their numbers."""
+    X = X.X if isinstance(X, Binned) else X
+    if X.ndim != 2 or X.shape[1] != width:
+        raise ValueError(f"the trees learned from {width} columns, and X has the shape {X.shape}")
+    return coded(X, codes)
+
+
 @dataclass(frozen=True, eq=False)
 class Forest:
     """The nodes of many trees in one array, their values, and their votes."""
@@ -276,6 +298,7 @@ class Forest:
     roots: np.ndarray
     values: np.ndarray
     votes: np.ndarray
+    n_features: int
     codes: dict
 
     @classmethod
@@ -294,11 +317,12 @@ class Forest:
         values = np.zeros((len(nodes), 1 if classes is None else len(classes)))
         for tree, root, size in zip(trees, roots, sizes, strict=True):
             values[root : root + size, : tree.values.shape[1]] = tree.values
-        return cls(nodes, subsets, roots.astype(np.uint64), values, np.asarray(votes, float), trees[0].codes)
+        about = trees[0].n_features, trees[0].codes
+        return cls(nodes, subsets, roots.astype(np.uint64), values, np.asarray(votes, float), *about)
 
     def mean(self, X, run=None):
         """Σ_m w_m · values of tree m, shape (n, K); `run(work, n)` has work(first, last) done for all of n rows."""
-        X, walk = np.ascontiguousarray(coded(X, self.codes)), kernels.walk
+        X, walk = np.ascontiguousarray(_table(X, self.n_features, self.codes)), kernels.walk
         out, cells, d = np.zeros((len(X), self.values.shape[1])), X.ravel(), X.shape[1]
         where = (self.nodes, self.subsets, self.roots, self.votes, self.values)
         if len(X) == 1:
