@@ -1,6 +1,8 @@
-"""What every benchmark shares: alternating timings, an aligned table, a JSON file, the data."""
+"""What every benchmark shares: its size, alternating timings, verdicts, an aligned table, a JSON file, the data."""
 
+import argparse
 import json
+import math
 import os
 import platform
 import sys
@@ -11,16 +13,45 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LIBRARIES = ("quorate", "numpy", "scipy", "scikit-learn", "joblib", "distributed")
+LIBRARIES = (
+    "quorate",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "joblib",
+    "distributed",
+    "lightgbm",
+    "xgboost-cpu",
+)
+PATIENCE = 20.0  # seconds, beyond which a peer runs twice only
+
+
+def rows_asked(doc: str | None, full: int, quick: int) -> int:
+    """How many rows the command line asks for: `full`, `quick` with --quick, or as many as --rows says."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=full, help=f"instead of {full}")
+    parser.add_argument("--quick", dest="rows", action="store_const", const=quick, help=f"{quick} rows")
+    return parser.parse_args().rows
 
 
 def alternate(repetitions: int, **callables: Callable[[], object]) -> dict[str, float]:
     """The best seconds of each, taken in turns so that a noisy minute falls on all of them."""
-    best = dict.fromkeys(callables, float("inf"))
-    for _ in range(repetitions):
+    return {name: min(taken) for name, taken in in_turns(repetitions, math.inf, **callables).items()}
+
+
+def in_turns(repetitions: int, patience: float, **callables: Callable[[], object]) -> dict[str, list[float]]:
+    """The seconds of every call, taken in turns; who took longer than `patience` has a second turn, and no third.
+
+    The first is quorate, and has all its turns.
+    """
+    taken: dict[str, list[float]] = {name: [] for name in callables}
+    ours = next(iter(callables))
+    for turn in range(repetitions):
         for name, call in callables.items():
-            best[name] = min(best[name], seconds(call))
-    return best
+            if name == ours or turn < 2 or max(taken[name]) <= patience:
+                taken[name].append(seconds(call))
+    return taken
 
 
 def seconds(call: Callable[[], object]) -> float:
@@ -28,6 +59,19 @@ def seconds(call: Callable[[], object]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
+
+
+def verdict(value: float, target: float, floor: float | None = None) -> str:
+    """What to say of a value that should be at least `target`, or else not below the floor."""
+    if value >= target:
+        return "met"
+    return "missed" if floor is None or value < floor else "missed, above the floor"
+
+
+def fail_where(worse: list[str]) -> None:
+    """End with an error that lists what is worse than allowed, if anything is."""
+    if worse:
+        sys.exit("\n".join(["", "WORSE THAN ALLOWED", *worse]))
 
 
 def table(rows: list[dict]) -> None:
@@ -47,9 +91,12 @@ def _text(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def write(name: str, rows: list[dict]) -> Path:
-    """Save rows as benchmarks/results/<name>.json beside what is needed to read them a year later."""
-    path = ROOT / "benchmarks" / "results" / f"{name}.json"
+def write(name: str, rows: list[dict], full: bool = True) -> Path:
+    """Save rows as benchmarks/results/<name>.json beside what is needed to read them a year later.
+
+    What is not of full size is a trial, and has a file of its own.
+    """
+    path = ROOT / "benchmarks" / "results" / f"{name if full else f'{name}_trial'}.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps({**_circumstances(), "rows": rows}, indent=2) + "\n", encoding="utf-8")
     return path
