@@ -62,12 +62,12 @@ def first(doctored, which):
 
 CELLS = [
     # (array, of which node, another value, what is said)
-    ("right", "number", -1, "right child"),
+    ("right", "number", 2**32 - 1, "right child"),
     ("right", "number", 0, "right child|not those of one tree"),
     ("right", "number", 10**6, "right child"),
     ("right", "leaf", 0, "not those of one tree|right child"),
-    ("right", "leaf", -5, "not those of one tree|right child"),
-    ("column", "number", -1, "flags that are none"),
+    ("right", "leaf", 2**32 - 5, "not those of one tree|right child"),
+    ("column", "number", 2**32 - 1, "flags that are none"),
     ("column", "number", 4, "other columns than 0 … 3"),
     ("column", "number", MISSING_LEFT - 1, "other columns"),
     ("column", "number", 3, "asked for by sets"),

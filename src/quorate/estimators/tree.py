@@ -1,6 +1,5 @@
 """One tree: each leaf answers with what its training rows said (Breiman et al., 1984)."""
 
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import ClassVar
 

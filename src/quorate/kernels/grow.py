@@ -370,8 +370,8 @@ def grow_best_first(
     goes_left, pick, count, n_subsets = room[7], room[8], 1, 0
     splits[0, 0], splits[0, 1] = -np.inf, np.inf
     open_leaf(
-        kind, ways, cells, edges, meaning, rules, values, order, room, at, leaves, splits, goes, picks, ints, floats, sums,
-        0, 0, len(at),
+        kind, ways, cells, edges, meaning, rules, values, order, room, at, leaves, splits, goes, picks,
+        ints, floats, sums, 0, 0, len(at),
     )  # fmt: skip
     while count < 2 * rules.max_leaves - 1:
         i = np.int64(0)

@@ -64,12 +64,12 @@ class Tree(Member):
         single = self._stump(table, y, w)
         if single is not None:
             ints, floats, sums, subsets = single
-            return FittedTree.of(ints, floats, subsets, table, self._shares(sums), _weights(sums))
+            return FittedTree.of(ints, floats, subsets, table, self._shares(sums, y), _weights(sums))
         y, rows = np.asarray(y, float), np.flatnonzero(w).astype(np.uint32)
         ints, floats, sums, subsets = self._grow(table, y, w, rows, rng)
         ints, floats, sums = pruned(ints, floats, sums, self.ccp_alpha, self.criterion)
         if self.classifies:
-            return FittedTree.of(ints, floats, subsets, table, self._shares(sums), _weights(sums))
+            return FittedTree.of(ints, floats, subsets, table, self._shares(sums, y), _weights(sums))
         return self._with_leaves(ints, floats, subsets, sums, table, y, w, rows)
 
     def path(self, X, y, sample_weight=None, rng=None):
@@ -79,17 +79,20 @@ class Tree(Member):
         ints, floats, sums, _ = self._grow(self.prepare(X, sample_weight), y, w, rows, rng)
         return pruning_path(ints, floats, sums, self.criterion)
 
-    def _shares(self, sums):
-        """p(y | node)."""
+    def _shares(self, sums, y):
+        """p(y | node) for each of the classes."""
         if sums.shape[1] > 2:
             return sums / sums.sum(axis=1, keepdims=True)
         share = sums[:, 1] / sums[:, 0]  # Moments are of the classes 0 and 1
-        return np.ascontiguousarray(np.stack([1 - share, share], axis=1)[:, : self.n_classes])
+        return np.ascontiguousarray(np.stack([1 - share, share], axis=1)[:, : self._n_classes(y)])
 
     def _size(self, y):
         if not self.classifies:
             return 2
-        return max(2, int(y.max()) + 1 if self.n_classes is None else self.n_classes)
+        return max(2, self._n_classes(y))
+
+    def _n_classes(self, y):
+        return int(y.max()) + 1 if self.n_classes is None else self.n_classes
 
     def _stump(self, table, y, w):
         """The tree of one question for two classes, a round of AdaBoost's, by the shortest way; else None."""

@@ -52,8 +52,8 @@ def _codes(value):
 
 def _sound(tree):
     n, k = len(tree.right), len(tree.subsets)
-    is_array(tree.right, np.dtype(np.int32), (n,), "right")
-    is_array(tree.column, np.dtype(np.int32), (n,), "column")
+    is_array(tree.right, np.dtype(np.uint32), (n,), "right")
+    is_array(tree.column, np.dtype(np.uint32), (n,), "column")
     for name in ("threshold", "weight", "gain"):
         is_array(getattr(tree, name), np.dtype(float), (n,), name)
     is_array(tree.subsets, np.dtype(np.uint64), (k, 4), "subsets")
@@ -91,7 +91,7 @@ def _leaves(tree, leaf):
 def _questions(tree, inner, k):
     walk, column, t = kernels.walk, tree.column[inner], tree.threshold[inner]
     j, category = column & walk.COLUMN, (column & walk.CATEGORY) != 0
-    require(np.all(column >= 0), "a node has flags that are none")  # all other bits have a meaning
+    require(np.all(column < 1 << 31), "a node has flags that are none")  # all other bits have a meaning
     require(np.all(j < tree.n_features), f"a node asks for other columns than 0 … {tree.n_features - 1}")
     require(not np.any(np.isnan(t)), "a threshold is no number")
     require(
@@ -154,7 +154,7 @@ put(
     FittedTree,
     column=anything,
     threshold=anything,
-    right=array("i", 1, least=1),
+    right=array("u", 1, least=1),
     subsets=array("u", 2),
     values=array("f", 2, least=1),
     weight=anything,
