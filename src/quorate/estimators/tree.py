@@ -1,6 +1,5 @@
 """One tree: each leaf answers with what its training rows said (Breiman et al., 1984)."""
 
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -101,6 +100,11 @@ class OfTrees(TakesCategories):
             raise ValueError("monotonic_cst takes 1 (rising), −1 (falling) and 0 (free)")
         if n_classes is not None and n_classes > 2 and np.any(signs):
             raise ValueError(f"monotonic_cst is for numbers and for two classes, and y has {n_classes}")
+        if self.criterion == "absolute_error" and np.any(signs):
+            raise ValueError(
+                'monotonic_cst is about means, and criterion="absolute_error" about medians; '
+                'use criterion="squared_error"'
+            )
         wrong = [j for j in categorical if signs[j]]
         if wrong:
             raise ValueError(
