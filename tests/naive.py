@@ -1,6 +1,6 @@
 """Plain NumPy twins of the kernels: slow, obvious, and right. A test runs over both."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def impurity(criterion, y, w):
 def cuts(x):
     """(who goes left, threshold) of every cut of numbers, missing ones on either side, or alone."""
     values, missing = np.unique(x[~np.isnan(x)]), np.isnan(x)
-    for low, high in zip(values[:-1], values[1:]):
+    for low, high in pairwise(values):
         yield x <= low, 0.5 * low + 0.5 * high
         if missing.any():
             yield (x <= low) | missing, 0.5 * low + 0.5 * high

@@ -136,7 +136,9 @@ class OfTrees(TakesCategories):
             raise ValueError(
                 f"class_weight of {self.classes_[k]!r} is {by_class[k]}; it must be finite and not negative"
             )
-        return check.weights(w * by_class[y], X)
+        both = w * by_class[y]
+        # Where they are no counts, only their ratios say something: all rows together weigh what they did.
+        return check.weights(both, X) * (1.0 if np.array_equal(both, np.floor(both)) else w.mean())
 
 
 class _OneTree(OfTrees, Estimator):

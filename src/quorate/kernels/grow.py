@@ -98,25 +98,29 @@ def look(kind, ways, cells, edges, meaning, at, values, rules, node, depth, same
 
 @inline
 def partition(cells, at, rows, values, node, column, goes_left, spare, spare_values):
-    """Put the rows that go left before the others, in the order they had; where the right ones begin."""
-    l, r, column = np.uint64(node.start), U0, np.uint64(column)
+    """Put the rows that go left before the others, in the order they had: (where the right ones begin, weight left)."""
+    l, r, column, w_left = np.uint64(node.start), U0, np.uint64(column), 0.0
     for k in range(np.uint64(node.start), np.uint64(node.end)):
         o, row, w, y = at[k], rows[k], values[U2 * k], values[U2 * k + U1]
         left = np.uint64(goes_left[cells[np.uint64(o) + column]])
         at[l], rows[l], values[U2 * l], values[U2 * l + U1] = o, row, w, y
         spare[U2 * r], spare[U2 * r + U1], spare_values[U2 * r], spare_values[U2 * r + U1] = o, row, w, y
+        w_left += w * np.float64(left)
         l += left
         r += U1 - left
     for k in range(r):
         at[l + k], rows[l + k] = spare[U2 * k], spare[U2 * k + U1]
         values[U2 * (l + k)], values[U2 * (l + k) + U1] = spare_values[U2 * k], spare_values[U2 * k + U1]
-    return np.int64(l)
+    return np.int64(l), w_left
 
 
 @inline
-def settle(goes_left, middle, node, is_category):
-    """Who was not there goes where most rows go."""
-    most = np.uint8(2 * (middle - node.start) >= node.end - node.start)
+def settle(kind, sums, i, w_left, goes_left, is_category):
+    """Who was not there goes where most of the node's rows go, by weight."""
+    w = sums[i, 0]
+    for c in range(1 if kind.size > 2 else kind.size, kind.size):
+        w += sums[i, c]
+    most = np.uint8(2.0 * w_left >= w)
     for b in range(np.uint64(0 if is_category else MISSING), np.uint64(256)):
         goes_left[b] = most if goes_left[b] == UNKNOWN else goes_left[b]
 
@@ -255,8 +259,8 @@ def grow_depth_first(
         )
         if column < 0:
             continue
-        middle = partition(here, at, rows, values, node, column, goes_left, spare, spare_values)
-        settle(goes_left, middle, node, meaning[column, 0])
+        middle, w_left = partition(here, at, rows, values, node, column, goes_left, spare, spare_values)
+        settle(kind, sums, i, w_left, goes_left, meaning[column, 0])
         n_subsets = write_split(
             meaning, ints, floats, i, column, threshold, gain, goes_left, subsets, n_subsets
         )
@@ -346,8 +350,8 @@ def grow_best_first(
         node = Node(ints[i, FIRST], ints[i, LAST], splits[i, 0], splits[i, 1])
         for b in range(256):
             goes_left[b] = goes[i, b]
-        middle = partition(cells, at, rows, values, node, column, goes_left, spare, spare_values)
-        settle(goes_left, middle, node, meaning[column, 0])
+        middle, w_left = partition(cells, at, rows, values, node, column, goes_left, spare, spare_values)
+        settle(kind, sums, i, w_left, goes_left, meaning[column, 0])
         n_subsets = write_split(
             meaning, ints, floats, i, column, threshold, gain, goes_left, subsets, n_subsets
         )
