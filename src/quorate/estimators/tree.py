@@ -100,6 +100,11 @@ class OfTrees(TakesCategories):
             raise ValueError("monotonic_cst takes 1 (rising), −1 (falling) and 0 (free)")
         if n_classes is not None and n_classes > 2 and np.any(signs):
             raise ValueError(f"monotonic_cst is for numbers and for two classes, and y has {n_classes}")
+        if self.criterion == "absolute_error" and np.any(signs):
+            raise ValueError(
+                'monotonic_cst is about means, and criterion="absolute_error" about medians; '
+                'use criterion="squared_error"'
+            )
         wrong = [j for j in categorical if signs[j]]
         if wrong:
             raise ValueError(
@@ -131,7 +136,9 @@ class OfTrees(TakesCategories):
             raise ValueError(
                 f"class_weight of {self.classes_[k]!r} is {by_class[k]}; it must be finite and not negative"
             )
-        return check.weights(w * by_class[y], X)
+        both = w * by_class[y]
+        # Where they are no counts, only their ratios say something: all rows together weigh what they did.
+        return check.weights(both, X) * (1.0 if np.array_equal(both, np.floor(both)) else w.mean())
 
 
 class _OneTree(OfTrees, Estimator):

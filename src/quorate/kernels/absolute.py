@@ -153,7 +153,8 @@ def threshold_at(bins, left, category, edges, column, drawn):
     return t if low <= t < high else low
 
 
-def search_absolute(kind, ways, cells, edges, meaning, at, values, rules, node, order, first, k, room, best):
+@allocating
+def search_absolute(random, cells, edges, meaning, at, values, rules, node, order, first, k, room, best):
     """(goodness, column, threshold) of the best split by k columns, or (best, −1, nan)."""
     goes_left, pick, state = room[-3], room[-2], room[-1]
     m, start = node.end - node.start, node.start
@@ -170,7 +171,7 @@ def search_absolute(kind, ways, cells, edges, meaning, at, values, rules, node, 
             rows, bounds, bins = by_mean(rows, bounds, bins, own)
         missing = 1 if not category and bins[-1] == MISSING else 0
         only, drawn = -1, np.nan
-        if rules.random and not category and len(bins) - missing > 1:
+        if random and not category and len(bins) - missing > 1:
             only, drawn = drawn_place(bins[: len(bins) - missing], edges, column, state)
         for side in range(1 + missing):
             if side:

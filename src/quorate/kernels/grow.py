@@ -145,15 +145,16 @@ def partition(cells, at, rows, values, node, column, goes_left, pick, spare, spa
 
 
 @inline
-def settle(goes_left, pick, middle, node):
-    """Who was not there goes where most rows go."""
-    most = np.uint8(2 * (middle - node.start) >= node.end - node.start)
-    if pick[0] == TABLE:
-        for b in range(np.uint64(256)):
-            goes_left[b] = most if goes_left[b] == UNKNOWN else goes_left[b]
-        pick[1] = goes_left[MISSING]
-    elif pick[1] == UNKNOWN:
-        pick[1] = most
+def settle(goes_left, pick, values, middle, node):
+    """Categories that were not there go where most rows go, by weight; of numbers see `_most`."""
+    if pick[0] != TABLE:
+        return
+    balance = 0.0
+    for k in range(np.uint64(node.start), np.uint64(node.end)):
+        balance += values[U2 * k] if k < np.uint64(middle) else -values[U2 * k]
+    for b in range(np.uint64(256)):
+        goes_left[b] = np.uint8(balance >= 0.0) if goes_left[b] == UNKNOWN else goes_left[b]
+    pick[1] = goes_left[MISSING]
 
 
 @inline
@@ -201,6 +202,13 @@ def copy_near(cells, stride, at, start, end, near):
         at[np.uint64(start) + k] = to
 
 
+def _most(ints, sums):
+    """Missing values that a node did not have go where most of its rows go, by weight."""
+    weight = sums[:, 0] if sums.shape[1] == 2 else sums.sum(axis=1)
+    i = np.flatnonzero(ints[:, MISSING_LEFT] == UNKNOWN)
+    ints[i, MISSING_LEFT] = 2.0 * weight[i + 1] >= weight[i]
+
+
 # depth first
 
 
@@ -235,6 +243,7 @@ def depth_first(kind, ways, cells, stride, edges, meaning, rules, seed, rows, va
         sums,
         subsets,
     )
+    _most(ints[:count], sums[:count])
     return ints[:count].copy(), floats[:count].copy(), sums[:count].copy(), subsets[:n_subsets].copy()
 
 
@@ -291,7 +300,7 @@ def grow_depth_first(
         if column < 0:
             continue
         middle = partition(here, at, rows, values, node, column, goes_left, pick, spare, spare_values)
-        settle(goes_left, pick, middle, node)
+        settle(goes_left, pick, values, middle, node)
         n_subsets = write_split(
             meaning, ints, floats, i, column, threshold, gain, goes_left, pick, subsets, n_subsets
         )
@@ -338,6 +347,7 @@ def best_first(kind, ways, cells, stride, edges, meaning, rules, seed, rows, val
     )
     out = np.empty_like(ints[:count]), np.empty_like(floats[:count]), np.empty_like(sums[:count])
     in_preorder(ints, floats, sums, memory[3], np.zeros((count + 1, 2), np.int64), *out)
+    _most(out[0], out[2])
     return *out, subsets[:n_subsets].copy()
 
 
@@ -385,7 +395,7 @@ def grow_best_first(
             goes_left[b] = goes[i, b]
         pick[0], pick[1] = picks[i, 0], picks[i, 1]
         middle = partition(cells, at, rows, values, node, column, goes_left, pick, spare, spare_values)
-        settle(goes_left, pick, middle, node)
+        settle(goes_left, pick, values, middle, node)
         n_subsets = write_split(
             meaning, ints, floats, i, column, threshold, gain, goes_left, pick, subsets, n_subsets
         )

@@ -20,7 +20,7 @@ kernel: Any = partial(njit, cache=True, **BARE)
 # Each level of calls is optimised anew with all that is below it; `merged` functions are no level of their own.
 inline: Any = partial(njit, **BARE)
 merged: Any = partial(njit, inline="always", **BARE)
-allocating: Any = partial(njit, **OPTIONS)
+allocating: Any = partial(njit, _nrt=True, **OPTIONS)  # said aloud, for else it is as in what calls them
 
 U0, U1, U2, U6, U8, U32, U63 = (np.uint64(v) for v in (0, 1, 2, 6, 8, 32, 63))
 AHEAD = np.uint64(16)  # rows between a prefetch and its use

@@ -181,7 +181,7 @@ def judge_moments(rules, sign, node, wl, sl, wr, sr):
     """G(left) + G(right), or −∞ for what the rules forbid."""
     if wl < rules.min_leaf or wr < rules.min_leaf or wl <= 0.0 or wr <= 0.0:
         return -np.inf
-    if sign != 0:
+    if sign != 0 or node.lo > -np.inf or node.hi < np.inf:
         left, right = sl / wl, sr / wr
         inside = node.lo <= left <= node.hi and node.lo <= right <= node.hi
         if not (inside and (right - left) * sign >= 0.0):
@@ -199,7 +199,8 @@ def cut_moments(kind, hist, filled, j, total, left, gone, rules, sign, node, bes
     base = np.uint64(j) << np.uint64(9)
     w_all, s_all = total[0], total[1]
     wm, sm = hist[base + U2 * LAST], hist[base + U2 * LAST + U1]
-    plain = rules.criterion == SQUARED and sign == 0 and rules.min_leaf <= 0.0
+    free = sign == 0 and node.lo == -np.inf and node.hi == np.inf
+    plain = rules.criterion == SQUARED and free and rules.min_leaf <= 0.0
     low, high, missing_left, before, wl, sl = -1, -1, False, -1, 0.0, 0.0
     for word in range(np.uint64(4)):
         bits = filled[(np.uint64(j) << U2) | word]
@@ -506,7 +507,15 @@ def _search_some(kind, ways, cells, edges, meaning, at, values, rules, node, ord
     if kind.instance_class is Deviations:
         from quorate.kernels.absolute import search_absolute
 
-        return search_absolute
+        # It makes arrays, which what is compiled in place of this function may not.
+        random = ways.instance_class is Drawn
+        return (
+            lambda kind, ways, cells, edges, meaning, at, values, rules, node, order, first, k, room, best: (
+                search_absolute(
+                    random, cells, edges, meaning, at, values, rules, node, order, first, k, room, best
+                )
+            )
+        )
     if ways.instance_class is Drawn:
         from quorate.kernels.drawn import search_drawn
 

@@ -97,7 +97,7 @@ class Tree(Member):
     def _stump(self, table, y, w):
         """The tree of one question for two classes, a round of AdaBoost's, by the shortest way; else None."""
         plain = self.max_features is None and not (self.drawn or table.codes or self.ccp_alpha)
-        once = self.max_depth == 1 and self.max_leaf_nodes is None
+        once = self.max_depth == 1 and self.max_leaf_nodes is None and self.criterion == "gini"
         if not (plain and once and self.classifies and self._size(y) == 2):
             return None
         _, _, meaning, rules = self._rules(table, 2)

@@ -83,9 +83,16 @@ class TreeDisplay:
                 self._line((x, y), self.places_[child], says)
         elif not leaf:
             text = "…\n" + text
-        style = {"boxstyle": "round,pad=0.35", "facecolor": PALE if inner else LEAF, "edgecolor": INK, "lw": 0.8}
+        style = {
+            "boxstyle": "round,pad=0.35",
+            "facecolor": PALE if inner else LEAF,
+            "edgecolor": INK,
+            "lw": 0.8,
+        }
         said = text.replace(" (", "\n(")
-        self.ax_.text(x, y, said, ha="center", va="center", fontsize=8, color=INK, bbox=style, parse_math=False)
+        self.ax_.text(
+            x, y, said, ha="center", va="center", fontsize=8, color=INK, bbox=style, parse_math=False
+        )
 
     def _line(self, start, end, says):
         (x0, y0), (x1, y1) = start, end
