@@ -260,7 +260,7 @@ def test_columns_that_are_none_are_refused():
     nameless = frame[["size", "kind"]].set_axis([0, 1], axis=1)
     with pytest.raises(ValueError, match=r"X\.columns = X\.columns\.astype\(str\)"):
         q.TreeRegressor(categorical_features=[1]).fit(nameless, y)
-    with pytest.raises(ValueError, match="column 'kind'.*encode it"):
+    with pytest.raises(ValueError, match=r"column 'kind'.*encode it"):
         q.TreeRegressor().fit(frame, y)
 
 
@@ -318,7 +318,7 @@ def test_what_does_not_fit_the_table_is_refused(monkeypatch):
     with pytest.raises(ValueError, match="for numbers and for two classes, and y has 3"):
         q.TreeClassifier(monotonic_cst=[1, 0, 0, 0]).fit(X, np.arange(200) % 3)
     monkeypatch.setattr(bins, "MOST_CELLS", 1000)
-    with pytest.raises(ValueError, match="X has 200 rows of 4 columns, .*fit to a sample of the rows"):
+    with pytest.raises(ValueError, match=r"X has 200 rows of 4 columns, .*fit to a sample of the rows"):
         q.TreeRegressor().fit(X, y)
 
 
