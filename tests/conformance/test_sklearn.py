@@ -27,10 +27,8 @@ import quorate.estimators
 
 def expected_failures(estimator):
     """{name of the check: why it fails}: all there are, for all estimators."""
-    grown = isinstance(estimator, q.TreeClassifier) or (
-        isinstance(estimator, q.ExtraTreesClassifier) and not estimator.bootstrap
-    )
-    if not grown:
+    trees = isinstance(estimator, q.TreeClassifier | q.RandomForestClassifier | q.ExtraTreesClassifier)
+    if not trees or estimator.min_samples_leaf > 1 or estimator.max_leaf_nodes:
         return {}
     return {
         "check_class_weight_classifiers": "grown to its end, a tree gives the rows of a class that weighs next to "

@@ -45,18 +45,34 @@ VARIANTS = {
         {"estimator": BayesianRidge(), "bootstrap": "bayesian"},
         {"estimator": q.Probabilistic(LinearRegression()), "bootstrap": False, "max_samples": 0.8},
         {"estimator": q.BaggingRegressor(BayesianRidge(), n_estimators=2), "n_estimators": 2},
+        {"estimator": q.TreeRegressor(min_samples_leaf=2), "max_features": 0.6},
     ],
     "AdaBoostClassifier": [
         {"estimator": KNeighborsClassifier(3), "how": "resample"},
         {"estimator": DecisionTreeClassifier(max_depth=2), "learning_rate": 0.5},
         {"estimator": RidgeClassifier(solver="svd")},
+        {"estimator": q.TreeClassifier(max_depth=2)},
         {
             "estimator": q.BaggingClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=2),
             "how": "resample",
             "n_estimators": 2,
         },
     ],
-    "AdaBoostRegressor": [{"estimator": BayesianRidge(), "loss": "square"}],
+    "AdaBoostRegressor": [
+        {"estimator": BayesianRidge(), "loss": "square"},
+        {"estimator": q.TreeRegressor(max_depth=2)},
+    ],
+    "TreeClassifier": [{"criterion": "entropy", "min_samples_leaf": 2, "class_weight": "balanced"}],
+    "TreeRegressor": [{"criterion": "absolute_error", "max_depth": 4}],
+    "RandomForestClassifier": [
+        {"max_leaf_nodes": 6, "class_weight": "balanced", "max_features": "log2+1", "ccp_alpha": 0.01}
+    ],
+    "RandomForestRegressor": [
+        {"max_leaf_nodes": 8, "max_leaf_values": 3, "min_samples_leaf": 2},
+        {"categorical_features": [0], "bootstrap": False, "max_features": 0.4},
+    ],
+    "ExtraTreesClassifier": [{"categorical_features": [0], "bootstrap": True}],
+    "ExtraTreesRegressor": [{"criterion": "absolute_error", "bootstrap": True, "max_samples": 0.8}],
 }
 
 

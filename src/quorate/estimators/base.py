@@ -73,7 +73,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """The checked Data of a fit; rows of weight 0 are left out, since they say nothing."""
         X = self._checked(X, reset=True)
         classes, y = self._learn_truth(X, y)
-        w, rows, groups = self._weights(sample_weight, X, y), None, check.groups(groups, X)
+        w, rows, groups = check.weights(sample_weight, X), None, check.groups(groups, X)
         if w is not None and np.any(w == 0):
             rows = np.flatnonzero(w)
             X, y, w = X[rows], y[rows], w[rows]
@@ -84,10 +84,6 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             if groups is not None:
                 groups = np.unique(groups[rows], return_inverse=True)[1]
         return Data(X, y, w, classes, seed, rows, groups)
-
-    def _weights(self, sample_weight, X, y):
-        """What the rows weigh, or None; y are numbers, or codes of classes."""
-        return check.weights(sample_weight, X)
 
     def _learn(self, scheme, data, earlier=None, given=None):
         """Run the loop under watch: (state, committee, whether it ended early); callbacks see what was `given`."""

@@ -1,17 +1,23 @@
 """Columns of categories: found, turned into numbers that are names, and remembered for the next table."""
 
+from typing import Any
+
 import narwhals as nw
 import numpy as np
+
+from quorate.estimators.base import Estimator
 
 TEXT = (nw.Categorical, nw.Enum, nw.String)
 
 
-class TakesCategories:
+class TakesCategories(Estimator):
     """For estimators with `categorical_features`: a table's categories become their places in an ordered list.
 
     None has none. "from_dtype" takes the columns of a data frame that hold text or categories. Otherwise the columns
     are named, numbered or marked, and may hold numbers as well. A category that fit has not seen is missing.
     """
+
+    categorical_features: Any
 
     def _checked(self, X, reset=False):
         if reset:

@@ -1,7 +1,7 @@
 """One tree: each leaf answers with what its training rows said (Breiman et al., 1984)."""
 
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context, clone
@@ -9,8 +9,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 
 from quorate.dist.bandwidth import smallest_gap
-from quorate.estimators import check
-from quorate.estimators.base import Classifier, Estimator, Regressor, or_as_before, root_seed
+from quorate.estimators.base import Classifier, Regressor, or_as_before, root_seed
 from quorate.estimators.categories import TakesCategories
 from quorate.learn.content import folds
 from quorate.members.leaves import best_bandwidth
@@ -24,6 +23,16 @@ CLASSES = {"gini", "entropy", "log_loss"}
 
 class OfTrees(TakesCategories):
     """From parameters to a `Tree`: what single trees and forests share."""
+
+    criterion: str
+    max_depth: int | None
+    max_features: Any
+    max_leaf_nodes: int | None
+    max_leaf_values: int
+    min_samples_split: float
+    min_samples_leaf: float
+    ccp_alpha: float
+    monotonic_cst: Any
 
     _parameter_constraints: ClassVar[dict] = {
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
@@ -47,6 +56,8 @@ class OfTrees(TakesCategories):
         d, n_classes = data.X.shape[1], None if data.classes is None else len(data.classes)
         self._no_negative_counts(data)
         categorical = self._numbers_of(d)
+        if n_classes is None:
+            more["max_leaf_values"] = self.max_leaf_values
         return Tree(
             criterion=self.criterion,
             classifies=n_classes is not None,
@@ -59,7 +70,7 @@ class OfTrees(TakesCategories):
             ccp_alpha=self.ccp_alpha,
             monotone=self._signs(d, n_classes, categorical),
             categorical=categorical,
-            **({"max_leaf_values": self.max_leaf_values} if n_classes is None else {}),
+            class_weight=self._class_weights(data),
             **more,
         )
 
@@ -120,28 +131,28 @@ class OfTrees(TakesCategories):
             signs[names.index(name)] = sign
         return signs
 
-    def _weights(self, sample_weight, X, y):
-        """Sample weights times class weights; "balanced" counts rows by their weights, so that copies count as such."""
-        w, asked = super()._weights(sample_weight, X, y), getattr(self, "class_weight", None)
+    def _class_weights(self, data):
+        """A factor for the rows of each class, of so few digits that sums are exact; "balanced" counts weights."""
+        asked = getattr(self, "class_weight", None)
         if asked is None:
-            return w
-        w = np.ones(len(y)) if w is None else w
-        if asked == "balanced":
-            totals = np.bincount(y, w)
-            by_class = w.sum() / (np.count_nonzero(totals) * np.where(totals > 0, totals, 1.0))
-        else:
-            by_class = compute_class_weight(asked, classes=self.classes_, y=self.classes_)
-        if not np.all((by_class >= 0) & (by_class < np.inf)):
-            k = np.argmin((by_class >= 0) & (by_class < np.inf))
-            raise ValueError(
-                f"class_weight of {self.classes_[k]!r} is {by_class[k]}; it must be finite and not negative"
-            )
-        both = w * by_class[y]
-        # Where they are no counts, only their ratios say something: all rows together weigh what they did.
-        return check.weights(both, X) * (1.0 if np.array_equal(both, np.floor(both)) else w.mean())
+            return ()
+        totals = np.bincount(data.y, data.weight)
+        balanced = totals.sum() / (len(totals) * totals)
+        given = (
+            balanced
+            if asked == "balanced"
+            else compute_class_weight(asked, classes=data.classes, y=data.classes)
+        )
+        for label, factor in zip(data.classes.tolist(), given, strict=True):
+            if not 0 < factor < np.inf:
+                raise ValueError(
+                    f"class_weight of {label!r} is {factor}; it must be positive and finite (leave rows out that are "
+                    f"not to be learned)"
+                )
+        return tuple(given.astype(np.float32).astype(float).tolist())
 
 
-class _OneTree(OfTrees, Estimator):
+class _OneTree(OfTrees):
     """What the two share."""
 
     @_fit_context(prefer_skip_nested_validation=True)

@@ -11,11 +11,14 @@ class Member(ABC):
     A member of a committee of classifiers is taught codes: `y` holds the positions of the committee's classes.
     """
 
-    preparation: object = None  # members of equal preparation can be taught the same prepared table
-
     @abstractmethod
     def fit(self, X, y, sample_weight=None, rng=None):
         """Learn from rows of X, or of `prepare(X)`, and y, weighted; all randomness comes from the Generator `rng`."""
+
+    @property
+    def preparation(self):
+        """Members of equal preparation can be taught the same prepared table; None prepares nothing."""
+        return None
 
     def prepare(self, X, sample_weight=None):
         """What can be made of X once for a whole committee, without a look at y: bins, say."""

@@ -47,6 +47,7 @@ class Tree(Member):
     ccp_alpha: float = 0.0
     monotone: tuple = ()
     categorical: tuple = ()
+    class_weight: tuple = ()
     max_leaf_values: int = 128
     bandwidth: float | None = None  # None: what best foretells the rows of weight 0, which it does not see
 
@@ -60,7 +61,7 @@ class Tree(Member):
 
     def fit(self, X, y, sample_weight=None, rng=None):
         table = self.prepare(X, sample_weight)
-        w = np.ones(len(y)) if sample_weight is None else sample_weight
+        w = self._weighed(sample_weight, y)
         single = self._stump(table, y, w)
         if single is not None:
             ints, floats, sums, subsets = single
@@ -74,10 +75,15 @@ class Tree(Member):
 
     def path(self, X, y, sample_weight=None, rng=None):
         """[(α, leaves left)] of the tree grown to its end."""
-        w = np.ones(len(y)) if sample_weight is None else sample_weight
+        w = self._weighed(sample_weight, y)
         y, rows = np.asarray(y, float), np.flatnonzero(w).astype(np.uint32)
         ints, floats, sums, _ = self._grow(self.prepare(X, sample_weight), y, w, rows, rng)
         return pruning_path(ints, floats, sums, self.criterion)
+
+    def _weighed(self, sample_weight, y):
+        """Sample weights times class weights."""
+        w = np.ones(len(y)) if sample_weight is None else sample_weight
+        return w * np.asarray(self.class_weight)[y] if self.class_weight else w
 
     def _shares(self, sums, y):
         """p(y | node) for each of the classes."""

@@ -170,10 +170,8 @@ _bagging(BaggingRegressor, _of_committee)
 
 def _one_tree(model):
     takes(model.tree_, model.n_features_in_, "tree_")
-    codes = said_by(model.tree_)
-    known = getattr(model, "classes_", None)
-    same = (codes is None) == (known is None) and (codes is None or len(codes) == len(known))
-    require(same, "the tree speaks of other classes")
+    codes, known = said_by(model.tree_), len(getattr(model, "classes_", ()))
+    require((0 if codes is None else len(codes)) == known, "the tree speaks of other classes")
     named(model, model.tree_)
 
 
@@ -191,10 +189,10 @@ def _forest(model):
 _levels = each_named(names)
 estimator(TreeClassifier, tree_=a(FittedTree), classes_=labels, _levels=_levels, agree=_one_tree)
 estimator(TreeRegressor, tree_=a(FittedTree), _levels=_levels, agree=_one_tree)
-for _cls in (RandomForestClassifier, ExtraTreesClassifier):
-    _bagging(_cls, _forest, classes_=labels, _levels=_levels)
-for _cls in (RandomForestRegressor, ExtraTreesRegressor):
-    _bagging(_cls, _forest, _levels=_levels)
+_bagging(RandomForestClassifier, _forest, classes_=labels, _levels=_levels)
+_bagging(ExtraTreesClassifier, _forest, classes_=labels, _levels=_levels)
+_bagging(RandomForestRegressor, _forest, _levels=_levels)
+_bagging(ExtraTreesRegressor, _forest, _levels=_levels)
 
 
 # Boosting by filtering
