@@ -147,7 +147,9 @@ def main() -> None:
     ]
     if mean["quorate error"] > mean["sklearn error"] + ESL_WORSE:
         worse.append(f"(10.2): error {mean['quorate error']:.4f}, scikit-learn's {mean['sklearn error']:.4f}")
-    worse += [f"{row['table']}: the training error is above its bound" for row in bounds if row["holds"] == "NO"]
+    worse += [
+        f"{row['table']}: the training error is above its bound" for row in bounds if row["holds"] == "NO"
+    ]
     side_by_side.fail_where(worse)
 
 

@@ -1,4 +1,4 @@
-"""Classic tables, ten-fold: the error of a tree, bagging, a forest and AdaBoost beside scikit-learn's forest, in percent.
+"""Classic tables, ten-fold: errors in percent of a tree, bagging, a forest and AdaBoost, beside scikit-learn's forest.
 
     python benchmarks/classics.py            # whole tables
     python benchmarks/classics.py --quick    # a trial of at most 300 rows each, and one round of folds
@@ -153,9 +153,13 @@ def main() -> None:
         if told is not None:
             row = line(classic, *told)
             rows.append(row | {"forest is": standing(row, most == FULL)})
+    if not rows:
+        return
     side_by_side.table(rows)
     side_by_side.write("classics", rows, full=most == FULL)
-    worse = [f"{row['table']}: our forest is {row['forest is']}" for row in rows if "WORSE" in row["forest is"]]
+    worse = [
+        f"{row['table']}: our forest is {row['forest is']}" for row in rows if "WORSE" in row["forest is"]
+    ]
     side_by_side.fail_where(worse)
 
 

@@ -22,7 +22,12 @@ MODELS = {
     "ExtraTreesClassifier": ("q.ExtraTreesClassifier(10)", 2),
     "AdaBoostClassifier, stumps": ("q.AdaBoostClassifier(q.TreeClassifier(max_depth=1), 10)", 2),
 }
-SHOWN = {"import": "import s", "fit": "first fit s", "answer": "first answer s", "answer of one row": "of one row s"}
+SHOWN = {
+    "import": "import s",
+    "fit": "first fit s",
+    "answer": "first answer s",
+    "answer of one row": "of one row s",
+}
 
 
 def waits(model: str, classes: int) -> tuple[dict, dict]:
@@ -36,7 +41,13 @@ def line(name: str, cache: str, told: list[dict]) -> dict:
     """The best of each step."""
     best = {shown: min(run[step] for run in told) for step, shown in SHOWN.items()}
     wait = min(run["import"] + run["fit"] for run in told)
-    return {"model": name, "cache": cache, **best, "wait s": wait, "fit again s": min(run["fit again"] for run in told)}
+    return {
+        "model": name,
+        "cache": cache,
+        **best,
+        "wait s": wait,
+        "fit again s": min(run["fit again"] for run in told),
+    }
 
 
 def main() -> None:

@@ -37,7 +37,9 @@ def first_calls(model: str, cache: str, classes: int = 2, dtype: str = "float32"
     """
     asked = "predict_proba" if classes else "predict"
     command = [sys.executable, "-c", CALLS, model, asked, str(classes), dtype]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"NUMBA_CACHE_DIR": cache})
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | {"NUMBA_CACHE_DIR": cache}
+    )
     if done.returncode:
         sys.exit(f"the first calls of {model} failed:\n{done.stderr}")
     return dict(zip((*STEPS, *(f"{step} again" for step in STEPS[2:])), json.loads(done.stdout)))

@@ -4,10 +4,10 @@
     python benchmarks/growth.py --quick    # a trial of 50, 500 and 5 000
 
 Targets: seconds per 100 000 rows stay what they are (full trees need log n levels more), and the working memory, which
-is the peak less the interpreter, the table and the fitted model, is at most the table as float32. Each fit has a process
-of its own, which has loaded the table and fitted a few rows (so everything is compiled) before its peak is set to what
-it holds; the least of three times is shown, and the most memory. The model's size is that of its pickle. There is no
-peer, so only these targets are told, and nothing fails. Linux only: the peak is that of /proc/self.
+is the peak less the interpreter, the table and the fitted model, is at most the table as float32. Each fit has a
+process of its own, which has loaded the table and fitted a few rows (so everything is compiled) before its peak is set
+to what it holds; the least of three times is shown, and the most memory. The model's size is that of its pickle. There
+is no peer, so only these targets are told, and nothing fails. Linux only: the peak is that of /proc/self.
 """
 
 import json

@@ -4,10 +4,10 @@
     python benchmarks/leaf_distributions.py --quick    # a trial: one split, at most 400 rows to learn from
 
 One forest of 100 trees with leaves of at least five rows (as Meinshausen's), and three answers: what its leaves hold;
-Normal(mean, s) with s the standard deviation of its out-of-bag residuals, the same for every row; and Normal(mean, s(x))
-with the forest's own standard deviation of each row. CRPS (smaller is better) and the share of test rows in the central
-90% intervals. Fails where the leaves' CRPS, as the geometric mean of ratios over the tables, is not below that of each
-Normal; where it is above on a single table the line says so.
+Normal(mean, s) with s the standard deviation of its out-of-bag residuals, the same for every row; and
+Normal(mean, s(x)) with the forest's own standard deviation of each row. CRPS (smaller is better) and the share of test
+rows in the central 90% intervals. Fails where the leaves' CRPS, as the geometric mean of ratios over the tables, is not
+below that of each Normal; where it is above on a single table the line says so.
 """
 
 import numpy as np
