@@ -93,6 +93,14 @@ def models():
         "neighbours": q.BaggingClassifier(KNeighborsClassifier(algorithm="kd_tree", leaf_size=5), **few).fit(
             X, classes
         ),
+        "random forest": q.RandomForestClassifier(max_depth=3, **few).fit(X, classes),
+        "tree of categories": q.TreeRegressor(max_depth=4, categorical_features="from_dtype").fit(
+            frame.round().assign(d=np.array(["x", "y", None], object)[np.arange(len(X)) % 3]), y
+        ),
+        "forest of categories": q.RandomForestRegressor(
+            max_depth=3, max_leaf_values=3, categorical_features=[2], **few
+        ).fit(X.round(), y),
+        "boosted trees": q.AdaBoostClassifier(q.TreeClassifier(max_depth=2), **few).fit(X, classes),
         "pipeline": make_pipeline(StandardScaler(), q.BaggingRegressor(BayesianRidge(), **few)).fit(X, y),
     }
     made["numbers"] = q.Mixture(np.log([0.25, 0.75]), [q.Normal([0.0, 1.0], 2.0), q.Normal(3.0, [1.0, 5.0])])

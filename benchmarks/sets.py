@@ -22,7 +22,7 @@ class Split:
     y_test: np.ndarray
 
     def allowed(self, at_full: float) -> float:
-        """How much worse we may be: `at_full` with 20 000 test rows; a trial of few tells coarse faults only."""
+        """How much worse we may be: `at_full` with 20 000 test rows; few rows can tell coarse faults only."""
         return at_full * TEST / len(self.y_test)
 
 

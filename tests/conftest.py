@@ -1,5 +1,9 @@
+import os
+
 import numpy as np
 import pytest
+
+os.environ.setdefault("MPLBACKEND", "Agg")  # no screen
 
 
 @pytest.fixture

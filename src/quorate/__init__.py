@@ -45,14 +45,14 @@ _NAMES = {
     ),
     "quorate.store": ("save", "load", "ModelFormatError", "Checkpoint"),
 }
-_MODULES = ("dist", "run", "score")
+_MODULES = ("dist", "plots", "run", "score")
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [*_HOME, *_MODULES]
 
 if TYPE_CHECKING:
     # The same names again, for type checkers and editors; tests/test_package.py holds the two together.
-    from quorate import dist as dist, run as run, score as score
+    from quorate import dist as dist, plots as plots, run as run, score as score
     from quorate.committee import Committee as Committee
     from quorate.dist import (
         Beta as Beta,

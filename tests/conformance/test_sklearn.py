@@ -21,12 +21,21 @@ from sklearn.utils.estimator_checks import (
     estimator_checks_generator,
 )
 
+import quorate as q
 import quorate.estimators
 
 
 def expected_failures(estimator):
     """{name of the check: why it fails}: all there are, for all estimators."""
-    return {}  # none
+    grown = isinstance(estimator, q.TreeClassifier) or (
+        isinstance(estimator, q.ExtraTreesClassifier) and not estimator.bootstrap
+    )
+    if not grown:
+        return {}
+    return {
+        "check_class_weight_classifiers": "grown to its end, a tree gives the rows of a class that weighs next to "
+        "nothing leaves of their own; the check sets min_weight_fraction_leaf for scikit-learn's, which do so too"
+    }
 
 
 def checks():

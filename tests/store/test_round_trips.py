@@ -37,6 +37,7 @@ X = RNG.normal(size=(60, 4))
 LABELS = np.array(["no", "yes", "perhaps"])[np.digitize(X[:, 0], [-0.5, 0.5])]
 Y = X @ [1.0, 2.0, 0.0, -1.0] + RNG.normal(size=60)
 FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+NAMED = FRAME.round().assign(kind=np.array(["ash", "birch", None], object)[np.arange(60) % 3])
 
 
 def there_and_back(value, trust="sklearn"):
@@ -297,6 +298,23 @@ ESTIMATORS = {
     ),
     "boosted residuals": (q.AdaBoostRegressor(**SMALL), X, Y),
     "bags of boosting": (q.BaggingClassifier(q.AdaBoostClassifier(**SMALL), **SMALL), X, LABELS),
+    "a tree of classes": (q.TreeClassifier(class_weight={"no": 2}, random_state=0), X, LABELS),
+    "a tree of names": (
+        q.TreeRegressor(min_samples_leaf=3, categorical_features=["c", "kind"]),
+        NAMED,
+        Y,
+    ),
+    "a forest of classes": (
+        q.RandomForestClassifier(max_leaf_nodes=5, oob_score=True, n_estimators=9, random_state=0),
+        X,
+        LABELS,
+    ),
+    "a forest of names": (q.RandomForestRegressor(categorical_features="from_dtype", **SMALL), NAMED, Y),
+    "extra trees": (q.ExtraTreesClassifier(categorical_features=[3], **SMALL), X.round(), LABELS),
+    "extra trees of numbers": (q.ExtraTreesRegressor(min_samples_leaf=2, **SMALL), X, Y),
+    "bags of trees": (q.BaggingRegressor(q.TreeRegressor(max_leaf_values=4), max_features=3, **SMALL), X, Y),
+    "boosted trees": (q.AdaBoostClassifier(q.TreeClassifier(max_depth=2), **SMALL), X, LABELS),
+    "boosted trees of numbers": (q.AdaBoostRegressor(q.TreeRegressor(max_depth=2), **SMALL), X, Y),
     "a pipeline inside and around": (
         q.BaggingClassifier(make_pipeline(StandardScaler(), q.Probabilistic(SVC())), **SMALL),
         X,
@@ -359,6 +377,17 @@ def test_the_same_model_is_the_same_file():
     assert data == store.written(there_and_back(model))
 
 
+@pytest.mark.parametrize("cls", [q.RandomForestRegressor, q.ExtraTreesRegressor])
+def test_a_loaded_forest_warm_starts_as_it_would_have(cls):
+    model = cls(4, warm_start=True, random_state=0).fit(X, Y)
+    again = there_and_back(model).set_params(n_estimators=7).fit(X, Y)
+    assert answers(again, X) == answers(cls(7, warm_start=True, random_state=0).fit(X, Y), X)
+    assert (
+        again.predict_dist(X).log_prob(Y).tobytes()
+        == cls(7, random_state=0).fit(X, Y).predict_dist(X).log_prob(Y).tobytes()
+    )
+
+
 @pytest.mark.filterwarnings("ignore:.*were seen by every member")
 def test_a_loaded_model_warm_starts_as_it_would_have():
     model = q.BaggingClassifier(n_estimators=9, oob_score=True, warm_start=True, random_state=0).fit(
@@ -414,6 +443,12 @@ def test_every_type_has_been_here(monkeypatch):
         "margins",
         "residuals",
         "filters",
+        "a tree of classes",
+        "a tree of names",
+        "a forest of classes",
+        "a forest of names",
+        "extra trees",
+        "extra trees of numbers",
         *boosted,
     ):
         estimator, rows, y = ESTIMATORS[name]

@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import MetaEstimatorMixin, _fit_context, is_classifier
 from sklearn.callback import with_callbacks
 from sklearn.frozen import FrozenEstimator
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import has_fit_parameter
@@ -16,7 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 from quorate import score
 from quorate.estimators import check
 from quorate.estimators.base import Classifier, OfCommittee, Regressor, or_as_before, root_seed
-from quorate.estimators.probabilistic import Probabilistic
+from quorate.estimators.tree import TreeClassifier, TreeRegressor
 from quorate.learn.drucker import Drucker, beta, vote
 from quorate.learn.reweight import CHANCE, Own, Reweight, receipts
 from quorate.members import Member, as_decider, as_member
@@ -109,7 +108,7 @@ class AdaBoostClassifier(Classifier, _AdaBoost):
 
     Parameters
     ----------
-    estimator : classifier, default=DecisionTreeClassifier(max_depth=1)
+    estimator : classifier, default=TreeClassifier(max_depth=1)
         The member: any scikit-learn or quorate classifier. Only its decisions count, so it needs no probabilities.
     n_estimators : int, default=100
         How many members at most.
@@ -201,7 +200,7 @@ class AdaBoostClassifier(Classifier, _AdaBoost):
 
     @staticmethod
     def _default_estimator():
-        return DecisionTreeClassifier(max_depth=1)
+        return TreeClassifier(max_depth=1)
 
     def _seat(self, member):
         if self.how == "reweight" and not _takes_weights(member):
@@ -287,7 +286,7 @@ class AdaBoostRegressor(Regressor, _AdaBoost):
 
     Parameters
     ----------
-    estimator : regressor that gives a distribution, default=Probabilistic(DecisionTreeRegressor(max_depth=3))
+    estimator : regressor that gives a distribution, default=TreeRegressor(max_depth=3)
         The member: any scikit-learn or quorate regressor with `predict_dist`, or with
         `predict(X, return_std=True)`. Others sit on it as `Probabilistic(estimator)`.
     n_estimators : int, default=50
@@ -362,7 +361,7 @@ class AdaBoostRegressor(Regressor, _AdaBoost):
 
     @staticmethod
     def _default_estimator():
-        return Probabilistic(DecisionTreeRegressor(max_depth=3))
+        return TreeRegressor(max_depth=3)
 
     @staticmethod
     def _seat(member):

@@ -73,7 +73,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """The checked Data of a fit; rows of weight 0 are left out, since they say nothing."""
         X = self._checked(X, reset=True)
         classes, y = self._learn_truth(X, y)
-        w, rows, groups = check.weights(sample_weight, X), None, check.groups(groups, X)
+        w, rows, groups = self._weights(sample_weight, X, y), None, check.groups(groups, X)
         if w is not None and np.any(w == 0):
             rows = np.flatnonzero(w)
             X, y, w = X[rows], y[rows], w[rows]
@@ -84,6 +84,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             if groups is not None:
                 groups = np.unique(groups[rows], return_inverse=True)[1]
         return Data(X, y, w, classes, seed, rows, groups)
+
+    def _weights(self, sample_weight, X, y):
+        """What the rows weigh, or None; y are numbers, or codes of classes."""
+        return check.weights(sample_weight, X)
 
     def _learn(self, scheme, data, earlier=None, given=None):
         """Run the loop under watch: (state, committee, whether it ended early); callbacks see what was `given`."""
@@ -154,7 +158,8 @@ class Classifier(ClassifierMixin):
 
     def predict(self, X):
         """The most probable class of each row; of equals, the first in `classes_`."""
-        return self.classes_[np.argmax(self._probs(self._checked(X)), axis=1)]
+        X = self._checked(X)
+        return self.classes_[np.argmax(self._probs(X), axis=1)]
 
     def predict_proba(self, X):
         """The probability of each of `classes_`, shape (n, K)."""

@@ -17,11 +17,9 @@ class TakesCategories:
         if reset:
             self._levels = {}
         if self.categorical_features is not None and nw.dependencies.is_into_dataframe(X):
-            X = self._without_text(nw.from_native(X, eager_only=True), reset).to_native()
-        X = super()._checked(X, reset)
-        if reset:
-            self._categorical = self._numbers_of(X.shape[1])
-        return X
+            frame = nw.from_native(X, eager_only=True)
+            X = self._without_text(frame, reset).to_native() if _named(frame) else X
+        return super()._checked(X, reset)
 
     def _without_text(self, frame, reset):
         """The frame with places in place of text."""
@@ -68,6 +66,17 @@ class TakesCategories:
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = self.categorical_features is not None
         return tags
+
+
+def _named(frame):
+    """Whether the columns have names; those with text need one."""
+    named = all(isinstance(name, str) for name in frame.columns)
+    if not named and any(dtype in TEXT for dtype in frame.schema.values()):
+        raise ValueError(
+            "columns of categories are remembered by their names, and some of X's are no strings; "
+            "set X.columns = X.columns.astype(str)"
+        )
+    return named
 
 
 def _levels(series):

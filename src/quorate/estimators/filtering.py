@@ -11,12 +11,12 @@ import numpy as np
 from sklearn.base import MetaEstimatorMixin, _fit_context, is_classifier
 from sklearn.callback import with_callbacks
 from sklearn.frozen import FrozenEstimator
-from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval
 
 from quorate.estimators import check
 from quorate.estimators.base import Classifier, OfCommittee, or_as_before, root_seed
+from quorate.estimators.tree import TreeClassifier
 from quorate.learn import Data
 from quorate.learn.filter import EXPERTS, Filtering, named, receipts
 from quorate.learn.stream import Ended, Stream, Tally
@@ -45,7 +45,7 @@ class FilteringClassifier(MetaEstimatorMixin, Classifier, OfCommittee):
 
     Parameters
     ----------
-    estimator : classifier, default=DecisionTreeClassifier(max_depth=3)
+    estimator : classifier, default=TreeClassifier(max_depth=3)
         The innermost expert: any classifier, of which only the decisions count.
     depth : int, default=1
         How often committees of three are nested: 3**depth experts are taught. 0 teaches one.
@@ -175,7 +175,7 @@ class FilteringClassifier(MetaEstimatorMixin, Classifier, OfCommittee):
 
     @staticmethod
     def _default_estimator():
-        return DecisionTreeClassifier(max_depth=3)
+        return TreeClassifier(max_depth=3)
 
     def _member(self):
         return self._default_estimator() if self.estimator is None else self.estimator

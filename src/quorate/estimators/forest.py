@@ -13,9 +13,8 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from quorate.dist.bandwidth import smallest_gap
 from quorate.estimators.bagging import _Bagging
 from quorate.estimators.base import Classifier, Regressor
-from quorate.estimators.tree import CLASSES, REGRESSION, OfTrees
+from quorate.estimators.tree import CLASSES, REGRESSION, OfTrees, scouted_width, some_rows
 from quorate.learn import Bootstrap, Resample
-from quorate.learn.content import folds
 from quorate.learn.resample import All
 from quorate.members.leaves import best_bandwidth
 from quorate.members.tree import UNSEEN
@@ -44,7 +43,7 @@ class _Forest(OfTrees, _Bagging):
 
     def fit(self, X, y, sample_weight=None):
         """Grow `n_estimators` trees; whole-number weights count rows, others weigh them."""
-        return super().fit(X, y, self._weighed(X, y, sample_weight))
+        return super().fit(X, y, sample_weight)
 
     def _voter(self):
         return None  # a tree is told how many columns and classes there are
@@ -52,12 +51,7 @@ class _Forest(OfTrees, _Bagging):
     def _scheme(self, member, data):
         if self.max_samples is not None and not self.bootstrap:
             raise ValueError("max_samples says how many rows are drawn, and bootstrap=False draws none")
-        member = self._tree(
-            data.X.shape[1],
-            None if data.classes is None else len(data.classes),
-            drawn=self.drawn,
-            **({} if data.classes is not None else {"bandwidth": 1.0}),
-        )
+        member = self._tree(data, drawn=self.drawn, **({"bandwidth": 1.0} if data.classes is None else {}))
         draw = Bootstrap(1.0 if self.max_samples is None else self.max_samples) if self.bootstrap else All()
         return Resample(member, self.n_estimators, draw)
 
@@ -192,36 +186,15 @@ class _ForestRegressor(Regressor, _Forest):
         return super()._keep(replace(state, seats=seats), replace(committee, members=members))
 
     def _bandwidth(self, state):
-        data, gap = state.data, smallest_gap(state.data.y)
-        seats = state.seats[:UNSEEN]
-        if self.bootstrap:
-            # A warm start may have seats that were taught other rows; these are in the draw of no key here.
-            unseen = np.stack([~data.shown(seat.job.draw(data)) for seat in seats], axis=1)
-            rows = _some(np.flatnonzero(unseen.any(axis=1)), data)
-            trees, weights = [seat.member for seat in seats], unseen[rows]
-        else:
-            rows, trees = self._scouts(state)
-            weights = np.ones((len(rows), len(trees)))
+        data, seats = state.data, state.seats[:UNSEEN]
+        trees = [seat.member for seat in seats]
+        if not self.bootstrap:
+            return scouted_width(data, self._tree(data, drawn=self.drawn, bandwidth=1.0), trees[:SCOUTS])
+        unseen = np.stack([~data.shown(seat.job.draw(data)) for seat in seats], axis=1)
+        rows, weight = some_rows(unseen.any(axis=1), data)
         with np.errstate(divide="ignore"):
-            log_w = np.log(weights.astype(float))
-        return best_bandwidth(trees, data.X[rows], data.y[rows], gap, log_w if len(rows) else None)
-
-    @staticmethod
-    def _scouts(state):
-        """(rows, trees that were not shown them): a few, grown for this."""
-        data = state.data
-        held = folds(data.X, data.y, 5) == 0
-        if not held.any() or held.all():
-            return np.zeros(0, int), [seat.member for seat in state.seats]
-        w = np.where(held, 0.0, np.ones(len(data)) if data.weight is None else data.weight)
-        members = [seat.job.member for seat in state.seats[:SCOUTS] if seat.job.member is not None]
-        trees = [m.fit(data.prepared(m), data.y, w, data.rng(i, 3)) for i, m in enumerate(members)]
-        return _some(np.flatnonzero(held), data), trees or [seat.member for seat in state.seats]
-
-
-def _some(rows, data):
-    """At most UNSEEN of the rows, whichever order they stand in."""
-    return rows[np.argsort(data.row_hashes[rows], kind="stable")[:UNSEEN]]
+            log_w = np.log(unseen[rows].astype(float)) if len(rows) else None
+        return best_bandwidth(trees, data.X[rows], data.y[rows], smallest_gap(data.y), log_w, weight)
 
 
 class RandomForestClassifier(_ForestClassifier):

@@ -170,6 +170,7 @@ class Probabilistic(MetaEstimatorMixin, Estimator):
         """Accuracy of a classifier, R² of a regressor."""
         return self._face.score(self, X, y, sample_weight)
 
+    _probs, _means = Classifier._probs, Regressor._means
     predict_proba = available_if(_classifies)(Classifier.predict_proba)
     predict_interval = available_if(_regresses)(Regressor.predict_interval)
     predict_quantile = available_if(_regresses)(Regressor.predict_quantile)

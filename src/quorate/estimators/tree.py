@@ -1,20 +1,23 @@
 """One tree: each leaf answers with what its training rows said (Breiman et al., 1984)."""
 
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.class_weight import compute_class_weight
 
+from quorate.dist.bandwidth import smallest_gap
+from quorate.estimators import check
 from quorate.estimators.base import Classifier, Estimator, Regressor, or_as_before, root_seed
 from quorate.estimators.categories import TakesCategories
 from quorate.learn.content import folds
-from quorate.members.tree import Tree
+from quorate.members.leaves import best_bandwidth
+from quorate.members.tree import UNSEEN, Tree
 
 FOLDS = 5
+SCOUT = 3  # what a key draws beside weights, member and columns
 REGRESSION = {"squared_error", "absolute_error", "poisson"}
 CLASSES = {"gini", "entropy", "log_loss"}
 
@@ -39,13 +42,11 @@ class OfTrees(TakesCategories):
         "random_state": ["random_state"],
     }
 
-    def _tree(self, d, n_classes=None, **more):
-        """The member that these parameters describe, for d columns."""
-        if self.criterion == "poisson" and self._lowest < 0:
-            raise ValueError(
-                f'criterion="poisson" is for counts, and y is {self._lowest:g} in row {self._lowest_row}; '
-                f'use criterion="squared_error", or drop the row'
-            )
+    def _tree(self, data, **more):
+        """The member that these parameters describe, for such data."""
+        d, n_classes = data.X.shape[1], None if data.classes is None else len(data.classes)
+        self._no_negative_counts(data)
+        categorical = self._numbers_of(d)
         return Tree(
             criterion=self.criterion,
             classifies=n_classes is not None,
@@ -56,11 +57,20 @@ class OfTrees(TakesCategories):
             min_samples_split=self.min_samples_split,
             min_samples_leaf=self.min_samples_leaf,
             ccp_alpha=self.ccp_alpha,
-            monotone=self._signs(d, n_classes),
-            categorical=self._categorical,
+            monotone=self._signs(d, n_classes, categorical),
+            categorical=categorical,
             **({"max_leaf_values": self.max_leaf_values} if n_classes is None else {}),
             **more,
         )
+
+    def _no_negative_counts(self, data):
+        if self.criterion == "poisson" and np.min(data.y) < 0:
+            i = np.argmin(data.y)
+            row = i if data.rows is None else data.rows[i]
+            raise ValueError(
+                f'criterion="poisson" is for counts, and y is {data.y[i]:g} in row {row}; '
+                f'use criterion="squared_error", or drop the row'
+            )
 
     def _n_columns(self, d):
         """How many columns a node draws; None is all."""
@@ -75,7 +85,7 @@ class OfTrees(TakesCategories):
             raise ValueError(f"max_features={given} is more than the {d} columns of X")
         return int(given) if isinstance(given, Integral) else max(1, int(given * d))
 
-    def _signs(self, d, n_classes):
+    def _signs(self, d, n_classes, categorical):
         """−1, 0 or 1 for each column, or nothing where all are free."""
         given = self.monotonic_cst
         if given is None:
@@ -90,7 +100,7 @@ class OfTrees(TakesCategories):
             raise ValueError("monotonic_cst takes 1 (rising), −1 (falling) and 0 (free)")
         if n_classes is not None and n_classes > 2 and np.any(signs):
             raise ValueError(f"monotonic_cst is for numbers and for two classes, and y has {n_classes}")
-        wrong = [j for j in self._categorical if signs[j]]
+        wrong = [j for j in categorical if signs[j]]
         if wrong:
             raise ValueError(
                 f"column {wrong[0]} holds categories, which have no order; give it 0 in monotonic_cst"
@@ -105,17 +115,23 @@ class OfTrees(TakesCategories):
             signs[names.index(name)] = sign
         return signs
 
-    def _weighed(self, X, y, sample_weight):
-        """Sample weights times class weights."""
-        if getattr(self, "class_weight", None) is None:
-            return sample_weight
-        by_class = compute_sample_weight(self.class_weight, y)
-        return by_class if sample_weight is None else by_class * np.asarray(sample_weight, float)
-
-    def _learn_truth(self, X, y):
-        classes, y = super()._learn_truth(X, y)
-        self._lowest, self._lowest_row = float(np.min(y)), int(np.argmin(y))
-        return classes, y
+    def _weights(self, sample_weight, X, y):
+        """Sample weights times class weights; "balanced" counts rows by their weights, so that copies count as such."""
+        w, asked = super()._weights(sample_weight, X, y), getattr(self, "class_weight", None)
+        if asked is None:
+            return w
+        w = np.ones(len(y)) if w is None else w
+        if asked == "balanced":
+            totals = np.bincount(y, w)
+            by_class = w.sum() / (np.count_nonzero(totals) * np.where(totals > 0, totals, 1.0))
+        else:
+            by_class = compute_class_weight(asked, classes=self.classes_, y=self.classes_)
+        if not np.all((by_class >= 0) & (by_class < np.inf)):
+            k = np.argmin((by_class >= 0) & (by_class < np.inf))
+            raise ValueError(
+                f"class_weight of {self.classes_[k]!r} is {by_class[k]}; it must be finite and not negative"
+            )
+        return check.weights(w * by_class[y], X)
 
 
 class _OneTree(OfTrees, Estimator):
@@ -126,7 +142,7 @@ class _OneTree(OfTrees, Estimator):
     def fit(self, X, y, sample_weight=None):
         """Grow the tree; whole-number weights count rows, others weigh them."""
         seed = root_seed(self.random_state)
-        data = self._data(X, y, self._weighed(X, y, sample_weight), seed)
+        data = self._data(X, y, sample_weight, seed)
         self.tree_ = self._grown(data)
         self.receipts_, self.interrupted_ = {}, False
         return self
@@ -158,9 +174,10 @@ class _OneTree(OfTrees, Estimator):
 
     def cost_complexity_pruning_path(self, X, y, sample_weight=None):
         """(ccp_alphas, leaves left): at which α branches go, for the tree grown to its end."""
-        seed = root_seed(self.random_state)
-        data = self._data(X, y, self._weighed(X, y, sample_weight), seed)
-        member = replace(self._member_for(data), ccp_alpha=0.0)
+        own = clone(self)  # what this one has learned stays as it is
+        own._validate_params()
+        data = own._data(X, y, sample_weight, root_seed(self.random_state))
+        member = own._tree(data)
         path = member.path(data.prepared(member), data.y, data.weight, data.rng(0))
         return np.array([a for a, _ in path]), np.array([n for _, n in path])
 
@@ -266,11 +283,8 @@ class TreeClassifier(Classifier, _OneTree):
         self.categorical_features = categorical_features
         self.random_state = random_state
 
-    def _member_for(self, data):
-        return self._tree(data.X.shape[1], len(self.classes_))
-
     def _grown(self, data):
-        member = self._member_for(data)
+        member = self._tree(data)
         return member.fit(data.prepared(member), data.y, data.weight, data.rng(0))
 
     def _predict_dist(self, X):
@@ -380,19 +394,11 @@ class TreeRegressor(Regressor, _OneTree):
         self.categorical_features = categorical_features
         self.random_state = random_state
 
-    def _member_for(self, data):
-        return self._tree(data.X.shape[1])
-
     def _grown(self, data):
         """The width of the kernels is learned by a tree that does not see a fifth of the rows."""
-        member = self._member_for(data)
-        table, w = data.prepared(member), data.weight
-        seen = folds(data.X, data.y, FOLDS) != 0
-        if 1 < seen.sum() < len(data):
-            w = np.ones(len(data)) if w is None else w
-            trial = member.fit(table, data.y, np.where(seen, w, 0.0), data.rng(0))
-            member = replace(member, bandwidth=float(trial.samples.bandwidth[0]))
-        return member.fit(table, data.y, data.weight, data.rng(0))
+        member = self._tree(data, bandwidth=1.0)
+        tree = member.fit(data.prepared(member), data.y, data.weight, data.rng(0))
+        return tree.with_bandwidth(scouted_width(data, member, [tree]))
 
     def _predict_dist(self, X):
         return self.tree_.predict_dist(X)
@@ -400,6 +406,26 @@ class TreeRegressor(Regressor, _OneTree):
     def as_member(self):
         """The tree as a member of a committee, which learns from bins that all members share."""
         return _as_member(self, False)
+
+
+def scouted_width(data, member, trees):
+    """The width of kernels that best foretells a fifth of the rows, by trees that are grown for this on the others."""
+    held = folds(data.X, data.y, FOLDS) == 0
+    rows, weight = np.zeros(0, int), None
+    if not held.all():
+        w = np.where(held, 0.0, np.ones(len(data)) if data.weight is None else data.weight)
+        table = data.prepared(member)
+        trees = [member.fit(table, data.y, w, data.rng(i, SCOUT)) for i in range(len(trees))]
+        rows, weight = some_rows(held, data)
+    return best_bandwidth(trees, data.X[rows], data.y[rows], smallest_gap(data.y), weight=weight)
+
+
+def some_rows(chosen, data):
+    """(at most UNSEEN distinct ones of the chosen rows, the weight of each and its copies), in whichever order."""
+    rows = np.flatnonzero(chosen)
+    _, first, twin = np.unique(data.row_hashes[rows], return_index=True, return_inverse=True)
+    weight = np.bincount(twin, None if data.weight is None else data.weight[rows])
+    return rows[first[:UNSEEN]], weight[:UNSEEN]
 
 
 def _as_member(estimator, classifies):

@@ -6,7 +6,7 @@ Kernels run without Python's lock, on fixed chunks in a fixed order, so that thr
 from importlib import import_module
 from typing import Any
 
-_FILES = ("bins", "grow", "split", "walk")
+_FILES = ("bins", "grow", "rounds", "split", "stump", "walk")
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate.kernels.jit import allocating, draw_fraction
 
-MISSING, UNKNOWN = 255, 2
+MISSING, UNKNOWN, TABLE = 255, 2, -1
 
 
 @allocating
@@ -155,7 +155,7 @@ def threshold_at(bins, left, category, edges, column, drawn):
 
 def search_absolute(kind, ways, cells, edges, meaning, at, values, rules, node, order, first, k, room, best):
     """(goodness, column, threshold) of the best split by k columns, or (best, −1, nan)."""
-    goes_left, state = room[-2], room[-1]
+    goes_left, pick, state = room[-3], room[-2], room[-1]
     m, start = node.end - node.start, node.start
     own = values[2 * start : 2 * node.end].reshape((m, 2))
     by_y = np.argsort(own[:, 1], kind="mergesort")
@@ -178,7 +178,7 @@ def search_absolute(kind, ways, cells, edges, meaning, at, values, rules, node, 
             place = only + side if only >= 0 else -1
             good, left = cut_deviations(rows, bounds, own, ranks, ys, rules.min_leaf, place, found)
             if left >= 0:
-                found, chosen = good, column
+                found, chosen, pick[0] = good, column, TABLE
                 goes_left[:] = UNKNOWN
                 for i in range(len(bins)):
                     goes_left[bins[i]] = i < left

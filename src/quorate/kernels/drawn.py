@@ -7,7 +7,7 @@ categories, each is drawn a side, the first and the last of them different ones.
 import numpy as np
 
 from quorate.kernels.jit import U1, U2, U6, U63, draw, draw_fraction, inline
-from quorate.kernels.split import LAST, MISSING, judge, mark_numbers
+from quorate.kernels.split import LAST, MISSING, TABLE, judge, pick_numbers
 
 CHUNK = 256  # rows that are looked at again while they are in the nearest cache
 LOW, HIGH, AT = 0, 64, 128  # places in `bins` of what is known of each column
@@ -116,7 +116,7 @@ def mark_sides(goes_left, filled, j):
 
 def search_drawn(kind, ways, cells, edges, meaning, at, values, rules, node, order, first, k, room, best):
     """(goodness, column, threshold) of the best of k drawn splits, or (best, −1, nan)."""
-    hist, filled, total, left, right, bins, thresholds, goes_left, state = room
+    hist, filled, total, left, right, bins, thresholds, goes_left, pick, state = room
     size, chosen, threshold = kind.size, -1, np.nan
     for j in range(k):
         bins[LOW + j], bins[HIGH + j] = 256, -1
@@ -163,8 +163,9 @@ def search_drawn(kind, ways, cells, edges, meaning, at, values, rules, node, ord
             best, chosen, threshold, missing_left, where = good, column, thresholds[j], m, j
     if where >= 0 and meaning[chosen, 0]:
         mark_sides(goes_left, filled, where)
+        pick[0] = TABLE
     elif where >= 0:
-        mark_numbers(goes_left, bins[AT + where], bins[HIGH + where] == MISSING, missing_left)
+        pick_numbers(pick, bins[AT + where], bins[HIGH + where] == MISSING, missing_left)
     for j in range(4 * k):
         filled[j] = 0
     for j in range(2 * size * k):

@@ -14,7 +14,7 @@ small subtree are copied next to each other, so that all its levels are read fro
 import numpy as np
 
 from quorate.kernels.jit import U0, U1, U2, inline, kernel, merged
-from quorate.kernels.split import MISSING, UNKNOWN, Node, goodness, search
+from quorate.kernels.split import MISSING, TABLE, UNKNOWN, Node, goodness, search
 
 COLUMN, MISSING_LEFT, RIGHT, FIRST, LAST, SUBSET = range(6)
 THRESHOLD, GAIN = range(2)
@@ -31,7 +31,7 @@ def columns_at_once(size, rules, d):
 
 
 def _room(size, wide, seed):
-    """What searches share: (hist, filled, total, left, right, bins, sums, goes_left, state)."""
+    """What searches share: (hist, filled, total, left, right, bins, sums, goes_left, pick, state)."""
     return (
         np.zeros(wide * 256 * size),
         np.zeros(wide * 4, np.uint64),
@@ -39,6 +39,7 @@ def _room(size, wide, seed):
         np.empty(256, np.int64),
         np.empty(256 * size),
         np.empty(256, np.uint8),
+        np.zeros(2, np.int64),
         np.array([seed], np.uint64),
     )
 
@@ -58,15 +59,20 @@ def _empty_tree(size, n, n_subsets):
 @inline
 def add_up(kind, values, start, end, total):
     """The sums of a range of rows; whether they all say the same."""
-    total[:] = 0.0
-    same, y = True, values[2 * start + 1]
+    same, y, w_sum, s_sum = True, values[U2 * np.uint64(start) + U1], 0.0, 0.0
+    if kind.size == 2:
+        for k in range(np.uint64(start), np.uint64(end)):
+            w, here = values[U2 * k], values[U2 * k + U1]
+            w_sum += w
+            s_sum += w * here
+            same &= here == y
+        total[0], total[1] = w_sum, s_sum
+        return same
+    for c in range(kind.size):
+        total[c] = 0.0
     for k in range(np.uint64(start), np.uint64(end)):
-        w, here = values[U2 * k], values[U2 * k + U1]
-        if kind.size == 2:
-            total[U0] += w
-            total[U1] += w * here
-        else:
-            total[np.uint64(here)] += w
+        here = values[U2 * k + U1]
+        total[np.uint64(here)] += values[U2 * k]
         same &= here == y
     return same
 
@@ -85,7 +91,7 @@ def write_leaf(ints, floats, i, start, end):
     floats[i, THRESHOLD], floats[i, GAIN] = np.nan, 0.0
 
 
-@inline
+@merged
 def look(kind, ways, cells, edges, meaning, at, values, rules, node, depth, same, order, room):
     """(gain, column, threshold) of a node's best split; column −1 where it is a leaf."""
     total = room[2]
@@ -97,34 +103,63 @@ def look(kind, ways, cells, edges, meaning, at, values, rules, node, depth, same
 
 
 @inline
-def partition(cells, at, rows, values, node, column, goes_left, spare, spare_values):
+def put(at, rows, values, spare, spare_values, k, l, r, left):
+    """Write row k to both sides, of which one will be written over; the next places on the left and on the right."""
+    o, w, y = at[k], values[U2 * k], values[U2 * k + U1]
+    at[l], values[U2 * l], values[U2 * l + U1] = o, w, y
+    spare[U2 * r], spare_values[U2 * r], spare_values[U2 * r + U1] = o, w, y
+    if len(rows):
+        row = rows[k]
+        rows[l], spare[U2 * r + U1] = row, row
+    return l + left, r + (U1 - left)
+
+
+@inline
+def partition(cells, at, rows, values, node, column, goes_left, pick, spare, spare_values):
     """Put the rows that go left before the others, in the order they had; where the right ones begin."""
-    l, r, column = np.uint64(node.start), U0, np.uint64(column)
-    for k in range(np.uint64(node.start), np.uint64(node.end)):
-        o, row, w, y = at[k], rows[k], values[U2 * k], values[U2 * k + U1]
-        left = np.uint64(goes_left[cells[np.uint64(o) + column]])
-        at[l], rows[l], values[U2 * l], values[U2 * l + U1] = o, row, w, y
-        spare[U2 * r], spare[U2 * r + U1], spare_values[U2 * r], spare_values[U2 * r + U1] = o, row, w, y
-        l += left
-        r += U1 - left
+    l, r, column, start, end = (
+        np.uint64(node.start),
+        U0,
+        np.uint64(column),
+        np.uint64(node.start),
+        np.uint64(node.end),
+    )
+    if pick[0] == TABLE:
+        for k in range(start, end):
+            left = np.uint64(goes_left[cells[np.uint64(at[k]) + column]] == 1)
+            l, r = put(at, rows, values, spare, spare_values, k, l, r, left)
+    else:
+        # MISSING is the last bin, and goes right by itself; to go left it becomes the first.
+        shift = np.uint8(1 if pick[1] == 1 else 0)
+        low = np.uint8(np.uint8(pick[0]) + shift)
+        for k in range(start, end):
+            left = np.uint64(np.uint8(cells[np.uint64(at[k]) + column] + shift) <= low)
+            l, r = put(at, rows, values, spare, spare_values, k, l, r, left)
     for k in range(r):
-        at[l + k], rows[l + k] = spare[U2 * k], spare[U2 * k + U1]
+        at[l + k] = spare[U2 * k]
         values[U2 * (l + k)], values[U2 * (l + k) + U1] = spare_values[U2 * k], spare_values[U2 * k + U1]
+    if len(rows):
+        for k in range(r):
+            rows[l + k] = spare[U2 * k + U1]
     return np.int64(l)
 
 
 @inline
-def settle(goes_left, middle, node, is_category):
+def settle(goes_left, pick, middle, node):
     """Who was not there goes where most rows go."""
     most = np.uint8(2 * (middle - node.start) >= node.end - node.start)
-    for b in range(np.uint64(0 if is_category else MISSING), np.uint64(256)):
-        goes_left[b] = most if goes_left[b] == UNKNOWN else goes_left[b]
+    if pick[0] == TABLE:
+        for b in range(np.uint64(256)):
+            goes_left[b] = most if goes_left[b] == UNKNOWN else goes_left[b]
+        pick[1] = goes_left[MISSING]
+    elif pick[1] == UNKNOWN:
+        pick[1] = most
 
 
 @inline
-def write_split(meaning, ints, floats, i, column, threshold, gain, goes_left, subsets, n_subsets):
+def write_split(meaning, ints, floats, i, column, threshold, gain, goes_left, pick, subsets, n_subsets):
     """Write a split to a node; how many subsets there are."""
-    ints[i, COLUMN], ints[i, MISSING_LEFT] = column, goes_left[MISSING]
+    ints[i, COLUMN], ints[i, MISSING_LEFT] = column, pick[1]
     floats[i, THRESHOLD], floats[i, GAIN] = threshold, gain
     if not meaning[column, 0]:
         return n_subsets
@@ -169,9 +204,9 @@ def copy_near(cells, stride, at, start, end, near):
 # depth first
 
 
-def depth_first(kind, ways, cells, stride, edges, meaning, rules, seed, rows, values):
-    """(ints, floats, sums, subsets) of the tree of some rows; these and their values are put in its order."""
-    n = len(rows)
+def depth_first(kind, ways, cells, stride, edges, meaning, rules, seed, rows, values, keep):
+    """(ints, floats, sums, subsets) of the tree of some rows; their values are put in its order, and they if `keep`."""
+    n, kept = len(rows), rows if keep else rows[:0]
     ints, floats, sums, subsets = _empty_tree(kind.size, 2 * n, n if meaning[:, 0].any() else 0)
     memory = (
         rows * np.uint32(stride),
@@ -190,7 +225,7 @@ def depth_first(kind, ways, cells, stride, edges, meaning, rules, seed, rows, va
         edges,
         meaning,
         rules,
-        rows,
+        kept,
         values,
         order,
         room,
@@ -231,9 +266,9 @@ def grow_depth_first(
 ):
     """(number of nodes, number of subsets)."""
     at, spare, spare_values, near, stack, bounds = memory
-    total, goes_left = room[2], room[7]
+    total, goes_left, pick = room[2], room[7], room[8]
     near_start, near_end, count, n_subsets = 0, 0, 0, 0
-    top = push(stack, bounds, 0, 0, len(rows), -1, 0, -np.inf, np.inf)
+    top = push(stack, bounds, 0, 0, len(at), -1, 0, -np.inf, np.inf)
     while top:
         top -= 1
         start, end, parent, depth = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
@@ -255,10 +290,10 @@ def grow_depth_first(
         )
         if column < 0:
             continue
-        middle = partition(here, at, rows, values, node, column, goes_left, spare, spare_values)
-        settle(goes_left, middle, node, meaning[column, 0])
+        middle = partition(here, at, rows, values, node, column, goes_left, pick, spare, spare_values)
+        settle(goes_left, pick, middle, node)
         n_subsets = write_split(
-            meaning, ints, floats, i, column, threshold, gain, goes_left, subsets, n_subsets
+            meaning, ints, floats, i, column, threshold, gain, goes_left, pick, subsets, n_subsets
         )
         lo_l, hi_l, lo_r, hi_r = bounds_below(kind, meaning[column, 1], node, values, middle)
         top = push(stack, bounds, top, middle, end, i, depth + 1, lo_r, hi_r)
@@ -269,9 +304,9 @@ def grow_depth_first(
 # best gain first
 
 
-def best_first(kind, ways, cells, stride, edges, meaning, rules, seed, rows, values):
+def best_first(kind, ways, cells, stride, edges, meaning, rules, seed, rows, values, keep):
     """The same, splitting the leaf that gains most until there are `max_leaves`."""
-    n, most = len(rows), 2 * min(rules.max_leaves, len(rows))
+    n, most, kept = len(rows), 2 * min(rules.max_leaves, len(rows)), rows if keep else rows[:0]
     ints, floats, sums, subsets = _empty_tree(kind.size, most, most)
     memory = (
         rows * np.uint32(stride),
@@ -281,6 +316,7 @@ def best_first(kind, ways, cells, stride, edges, meaning, rules, seed, rows, val
         np.zeros((most, 3), np.int64),
         np.full((most, 4), -1.0),
         np.empty((most, 256), np.uint8),
+        np.zeros((most, 2), np.int64),
     )
     order, room = np.arange(len(meaning), dtype=np.uint32), _room(kind.size, ways.wide, seed)
     count, n_subsets = grow_best_first(
@@ -290,7 +326,7 @@ def best_first(kind, ways, cells, stride, edges, meaning, rules, seed, rows, val
         edges,
         meaning,
         rules,
-        rows,
+        kept,
         values,
         order,
         room,
@@ -307,11 +343,11 @@ def best_first(kind, ways, cells, stride, edges, meaning, rules, seed, rows, val
 
 @inline
 def open_leaf(
-    kind, ways, cells, edges, meaning, rules, values, order, room, at, leaves, splits, goes, ints, floats, sums,
+    kind, ways, cells, edges, meaning, rules, values, order, room, at, leaves, splits, goes, picks, ints, floats, sums,
     i, start, end,
 ):  # fmt: skip
     """Write a new leaf and the split that gains most."""
-    node, total, goes_left = Node(start, end, splits[i, 0], splits[i, 1]), room[2], room[7]
+    node, total, goes_left, pick = Node(start, end, splits[i, 0], splits[i, 1]), room[2], room[7], room[8]
     same = add_up(kind, values, start, end, total)
     for c in range(kind.size):
         sums[i, c] = total[c]
@@ -322,6 +358,7 @@ def open_leaf(
     splits[i, 2], splits[i, 3], leaves[i, 1] = gain if column >= 0 else -1.0, threshold, column
     for b in range(256):
         goes[i, b] = goes_left[b]
+    picks[i, 0], picks[i, 1] = pick[0], pick[1]
 
 
 @kernel
@@ -329,12 +366,12 @@ def grow_best_first(
     kind, ways, cells, edges, meaning, rules, rows, values, order, room, memory, ints, floats, sums, subsets
 ):
     """(number of nodes, number of subsets); nodes are numbered as they come."""
-    at, spare, spare_values, leaves, splits, goes = memory
-    goes_left, count, n_subsets = room[7], 1, 0
+    at, spare, spare_values, leaves, splits, goes, picks = memory
+    goes_left, pick, count, n_subsets = room[7], room[8], 1, 0
     splits[0, 0], splits[0, 1] = -np.inf, np.inf
     open_leaf(
-        kind, ways, cells, edges, meaning, rules, values, order, room, at, leaves, splits, goes, ints, floats, sums,
-        0, 0, len(rows),
+        kind, ways, cells, edges, meaning, rules, values, order, room, at, leaves, splits, goes, picks,
+        ints, floats, sums, 0, 0, len(at),
     )  # fmt: skip
     while count < 2 * rules.max_leaves - 1:
         i = np.int64(0)
@@ -346,10 +383,11 @@ def grow_best_first(
         node = Node(ints[i, FIRST], ints[i, LAST], splits[i, 0], splits[i, 1])
         for b in range(256):
             goes_left[b] = goes[i, b]
-        middle = partition(cells, at, rows, values, node, column, goes_left, spare, spare_values)
-        settle(goes_left, middle, node, meaning[column, 0])
+        pick[0], pick[1] = picks[i, 0], picks[i, 1]
+        middle = partition(cells, at, rows, values, node, column, goes_left, pick, spare, spare_values)
+        settle(goes_left, pick, middle, node)
         n_subsets = write_split(
-            meaning, ints, floats, i, column, threshold, gain, goes_left, subsets, n_subsets
+            meaning, ints, floats, i, column, threshold, gain, goes_left, pick, subsets, n_subsets
         )
         lo_l, hi_l, lo_r, hi_r = bounds_below(kind, meaning[column, 1], node, values, middle)
         splits[i, 2], leaves[i, 2], ints[i, RIGHT] = -1.0, count, count + 1
@@ -359,7 +397,7 @@ def grow_best_first(
             leaves[new, 0] = leaves[i, 0] + 1
             start, end = (middle, node.end) if child else (node.start, middle)
             open_leaf(
-                kind, ways, cells, edges, meaning, rules, values, order, room, at, leaves, splits, goes,
+                kind, ways, cells, edges, meaning, rules, values, order, room, at, leaves, splits, goes, picks,
                 ints, floats, sums, new, start, end,
             )  # fmt: skip
         count += 2

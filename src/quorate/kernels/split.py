@@ -42,7 +42,9 @@ from quorate.kernels.jit import (
 )
 
 MISSING, UNKNOWN = 255, 2
+TABLE = -1  # who goes left is told by a table
 LAST = np.uint64(MISSING)
+BYTES = np.uint64(255)
 SQUARED, ENTROPY, POISSON = range(3)
 SPARSE = 256  # nodes of fewer rows mark the bins they fill
 FEW = 8  # categories of which all subsets are tried
@@ -424,13 +426,11 @@ def between(low, high):
 
 
 @inline
-def mark_numbers(goes_left, low, missed, missing_left):
+def pick_numbers(pick, low, missed, missing_left):
     """Bins up to `low` go left; missing values where told, where some are missed."""
-    for b in range(256):
-        goes_left[b] = b <= low
-    goes_left[MISSING] = UNKNOWN
+    pick[0], pick[1] = low, UNKNOWN
     if missed:
-        goes_left[MISSING] = missing_left
+        pick[1] = missing_left
 
 
 @inline
@@ -443,15 +443,15 @@ def missing_in(hist, j, size):
 
 
 def try_numbers(kind, ways, edges, meaning, rules, node, column, j, room, best):
-    """(goodness, threshold) of the best cut of a column of numbers, marked in goes_left, or (best, nan)."""
-    hist, filled, total, left, gone, _, _, goes_left, _ = room
+    """(goodness, threshold) of the best cut of a column of numbers, which is then picked, or (best, nan)."""
+    hist, filled, total, left, gone, _, _, _, pick, _ = room
     missed = missing_in(hist, j, kind.size)
     found, low, high, missing_left = cut(
         kind, hist, filled, j, total, left, gone, rules, meaning[column, 1], node, best
     )
     if low < 0:
         return best, np.nan
-    mark_numbers(goes_left, low, missed, missing_left)
+    pick_numbers(pick, low, missed, missing_left)
     return found, np.inf if high == MISSING else between(edges[column, 1, low], edges[column, 0, high])
 
 
@@ -462,20 +462,24 @@ def try_either(kind, ways, edges, meaning, rules, node, column, j, room, best):
     """The same of a column of numbers or categories."""
     if not meaning[column, 0]:
         return _try_numbers(kind, ways, edges, meaning, rules, node, column, j, room, best)
-    hist, filled, total, left, right, bins, sums, goes_left, _ = room
+    hist, filled, total, left, right, bins, sums, goes_left, pick, _ = room
     n = list_bins(hist, filled, j, kind.size, bins, sums)
     if n < 2:
         return best, np.nan
     if kind.size > 2 and n <= FEW:
-        return try_subsets(kind, rules, node, bins, sums, n, total, left, right, goes_left, best), np.nan
-    return try_orders(kind, rules, node, bins, sums, n, total, left, right, goes_left, best), np.nan
+        good = try_subsets(kind, rules, node, bins, sums, n, total, left, right, goes_left, best)
+    else:
+        good = try_orders(kind, rules, node, bins, sums, n, total, left, right, goes_left, best)
+    if good > best:
+        pick[0] = TABLE
+    return good, np.nan
 
 
 def try_column(kind, ways, edges, meaning, rules, node, column, j, room, best):
-    """(goodness, threshold) of the best split by a column, marked in goes_left, or (best, nan)."""
+    """(goodness, threshold) of the best split by a column, which is then picked, or (best, nan)."""
 
 
-@overload(try_column, jit_options=BARE)
+@overload(try_column, jit_options=BARE, inline="always")
 def _try_column(kind, ways, edges, meaning, rules, node, column, j, room, best):
     return try_numbers if ways.instance_class is Numbers else try_either
 
@@ -494,10 +498,10 @@ def search_sums(kind, ways, cells, edges, meaning, at, values, rules, node, orde
 
 
 def search_some(kind, ways, cells, edges, meaning, at, values, rules, node, order, first, k, room, best):
-    """(goodness, column, threshold) of the best split by k columns, marked in goes_left, or (best, −1, nan)."""
+    """(goodness, column, threshold) of the best split by k columns, which is then picked, or (best, −1, nan)."""
 
 
-@overload(search_some, jit_options=BARE)
+@overload(search_some, jit_options=BARE, inline="always")
 def _search_some(kind, ways, cells, edges, meaning, at, values, rules, node, order, first, k, room, best):
     if kind.instance_class is Deviations:
         from quorate.kernels.absolute import search_absolute

@@ -9,28 +9,12 @@ rows arrive does not matter.
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from quorate import kernels
+from quorate.members.hashes import hashes
 from quorate.members.wrap import repeated
 
 NEVER = -1  # the fold of a row that is always in the training part
-
-
-def hashes(X, y):
-    """A 64-bit number for each row, the same for equal rows and well mixed, so that sorting by it shuffles."""
-    rng = np.random.default_rng(0)
-    odd = rng.integers(0, 2**63, X.shape[1] + 1, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    h = _bits(np.asarray(y, dtype=float)) * odd[-1]
-    if sparse.issparse(X):
-        csr = X.tocsr()
-        each = _bits(np.asarray(csr.data, dtype=float)) * odd[csr.indices]
-        h = h + np.add.reduceat(np.append(each, np.uint64(0)), csr.indptr[:-1]) * (np.diff(csr.indptr) > 0)
-    else:
-        for s in range(0, len(h), 1 << 14):
-            h[s : s + (1 << 14)] += (_bits(np.asarray(X[s : s + (1 << 14)], dtype=float)) * odd[:-1]).sum(
-                axis=1
-            )
-    return _mix(h)
 
 
 def folds(X, y, n_folds, classes=None, groups=None):
@@ -67,17 +51,11 @@ def units(weight, log_u):
     They lie on a grid so coarse that all their sums are exact: in whatever order the rows come, and whether a row of
     whole weight w is one or w. It is far finer than an error of single rows, and no row falls off it, down to 0.
     """
-    out, there = np.zeros(len(weight)), np.flatnonzero((weight > 0) & (log_u > -np.inf))
-    w, total = weight[there], weight.sum()
-    step = 2.0 ** (np.ceil(np.log2(total)) - 51)
-    u = np.exp(log_u[there] - log_u[there].max())
-    u *= total / np.sum(w * _on_grid(u, step))
-    out[there] = np.maximum(_on_grid(u, step), step)
-    return out
-
-
-def _on_grid(values, step):
-    return np.rint(values / step) * step
+    total = weight.sum()
+    log_u = log_u if weight.all() else np.where(weight > 0, log_u, -np.inf)
+    u = np.exp(log_u - log_u.max())
+    kernels.rounds.settle(weight, log_u, u, 2.0 ** (np.ceil(np.log2(total)) - 51))
+    return u
 
 
 class Slots:
@@ -136,13 +114,3 @@ class Slots:
     def bayesian(self, rng, out):
         """A standard exponential for each slot: Gamma(w, 1) for a row of weight w."""
         self.put(rng.standard_exponential(len(self)) if self.whole else rng.standard_gamma(self.weight), out)
-
-
-def _bits(values):
-    return np.ascontiguousarray(values + 0.0).view(np.uint64)  # + 0.0 makes −0 the same as 0
-
-
-def _mix(h):
-    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return h ^ (h >> np.uint64(31))

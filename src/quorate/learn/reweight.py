@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import brentq
 
+from quorate import kernels
 from quorate.dist.log_pool import normalised
 from quorate.learn.content import folds, units
 from quorate.learn.loop import Data, Job, Scheme
@@ -43,18 +44,16 @@ def log_odds(error, n_classes=2):
 
 @dataclass(frozen=True)
 class Exponential:
-    """The pair of exponential loss: α from the log odds; w_i e^{−α} where the member was right, w_i e^{α} where not."""
+    """The pair of exponential loss: α from the log odds; w_i e^{−α} where the member was right, w_i e^{α} where not.
+
+    The rows' part of it is kernels.rounds.follow.
+    """
 
     n_classes: int
 
     def weigh(self, error):
         """α of an error between 0 and 1."""
         return float(log_odds(error, max(self.n_classes, 2)))
-
-    def step(self, log_u, share, copies, right, alpha):
-        """(log weights that follow, Z: what the weights sum to before they are normalised)."""
-        z = share[right].sum() * np.exp(-alpha) + share[~right].sum() * np.exp(alpha)
-        return log_u + np.where(right, -alpha, alpha), z
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class Own:
             )
         return float(alpha)
 
-    def step(self, log_u, share, copies, right, alpha):
+    def step(self, share, copies, right, alpha):
         """(log weights that follow, Z: what the weights sum to before they are normalised)."""
         new = np.asarray(self.update(share / copies, right.copy(), alpha), dtype=float)
         if new.shape != right.shape:
@@ -109,6 +108,33 @@ class Round:
 
 
 @dataclass(frozen=True, eq=False)
+class Weighing:
+    """What rows weigh: w_i u_i, u_i ∝ exp(log_u_i), as the weights of a job."""
+
+    weight: np.ndarray
+    log_u: np.ndarray
+
+    @cached_property
+    def units(self):
+        """What one copy of each row weighs."""
+        return units(self.weight, self.log_u)
+
+    @cached_property
+    def mass(self):
+        """The weight of each row."""
+        return self.weight * self.units
+
+    def __call__(self, data, rng):
+        return self.mass
+
+    def __getstate__(self):
+        return {"weight": self.weight, "log_u": self.log_u}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+
+
+@dataclass(frozen=True, eq=False)
 class Chain:
     """Members one after the other: what rows count for (0: held out) and weigh now, and what was said so far."""
 
@@ -123,23 +149,34 @@ class Chain:
     ended: bool = False
 
     @cached_property
+    def weighing(self):
+        """The weight of each row, worked out where and when it is first asked for."""
+        return Weighing(self.weight, self.log_u)
+
+    @property
     def units(self):
         """What one copy of each row weighs."""
-        return units(self.weight, self.log_u)
+        return self.weighing.units
 
     @cached_property
     def share(self):
         """The weight of each row; they sum to one."""
         return self.mass / self.mass.sum()
 
-    @cached_property
+    @property
     def mass(self):
         """The weight of each row, with sums that are exact for whole weights."""
-        return self.weight * self.units
+        return self.weighing.mass
 
-    def error(self, right):
-        """ε: the weight of the rows that are not right, as a share of all."""
-        return float(self.mass[~right].sum() / self.mass.sum())
+    @cached_property
+    def total(self):
+        """What all rows count for."""
+        return float(self.weight.sum())
+
+    def error(self, said, y):
+        """ε: the weight of the rows of which y was not said, as a share of all."""
+        wrong, total = kernels.rounds.error(said, y, self.mass)
+        return wrong / total
 
     @property
     def held_out(self):
@@ -193,7 +230,7 @@ class Reweight(Scheme):
         return [self._job(c, chain) for c, chain in enumerate(state.chains) if not self._over(chain)]
 
     def _job(self, c, chain):
-        weights = InProportion(chain.units) if self.draws else chain.weight * chain.units
+        weights = InProportion(chain.units) if self.draws else chain.weighing
         return Job((c, chain.asked), self.member, weights)
 
     def tell(self, state, seats):
@@ -208,30 +245,31 @@ class Reweight(Scheme):
         """The chain after a member, whose error decides what it weighs, and what the rows weigh next."""
         k = len(data.classes)
         said = choices(seat.member, data.prepared(seat.job.member))
-        right = said == data.y
-        error = chain.error(right)
+        error = chain.error(said, data.y)
         if error > 0 and error >= 1 - 1 / k - CHANCE:
             return self._failed(chain, seat, error, data, leads)
         alpha = self.learning_rate * self._pair(k).weigh(max(error, _least_error(chain.weight)))
         if error == 0:
             alpha += sum(abs(told.alpha) for told in chain.rounds)  # it outvotes all others
-            log_u, z = chain.log_u, float(np.exp(-alpha))
-        else:
-            log_u, z = self._step(chain, right, alpha, k)
-        scores = chain.scores.copy()
-        scores[np.arange(len(scores)), said] += alpha
+        log_u, scores = np.empty_like(chain.log_u), np.empty_like(chain.scores)
+        wrong = kernels.rounds.follow(
+            said, data.y, chain.weight, chain.log_u, chain.scores, alpha, error > 0, log_u, scores
+        )
+        z = (1 - error) * np.exp(-alpha) + error * np.exp(alpha)
+        if error > 0 and self.pair is not None:
+            log_u, z = self._step(chain, said == data.y, alpha)
         chain = replace(chain, log_u=log_u, scores=scores, failed=0, ended=error == 0)
-        return self._with(chain, seat, alpha, error, z, data, leads)
+        return self._with(chain, seat, Round(alpha, error, float(z), wrong / chain.total), data, leads)
 
     def _pair(self, k):
         return Exponential(k) if self.pair is None else self.pair
 
-    def _step(self, chain, right, alpha, k):
+    def _step(self, chain, right, alpha):
         there = chain.share > 0
         log_u = np.full(len(there), -np.inf)
-        given = (chain.log_u, chain.share, np.where(there, chain.weight, 1.0), right)
-        log_u[there], z = self._pair(k).step(*(column[there] for column in given), alpha)
-        return log_u, float(z)
+        given = (chain.share, np.where(there, chain.weight, 1.0), right)
+        log_u[there], z = self.pair.step(*(column[there] for column in given), alpha)
+        return log_u, z
 
     def _failed(self, chain, seat, error, data, leads):
         """After a member no better than guessing: the end, or rows that weigh alike and another draw."""
@@ -239,16 +277,17 @@ class Reweight(Scheme):
         ended = not self.draws or failed >= TRIES
         chain = replace(chain, log_u=np.zeros(len(data)), failed=failed, began_again=self.draws, ended=ended)
         if ended and not chain.rounds:
-            return self._with(chain, seat, 0.0, error, 1.0, data, leads)  # there must be one member
+            wrong = chain.weight[data.y != 0].sum() / chain.total  # all votes are 0, and the first class wins
+            return self._with(
+                chain, seat, Round(0.0, error, 1.0, wrong), data, leads
+            )  # there must be one member
         return chain
 
-    def _with(self, chain, seat, alpha, error, z, data, leads):
+    def _with(self, chain, seat, told, data, leads):
         """The chain with a round more; only the chain that is the committee keeps its members."""
         if not leads:
-            return replace(chain, rounds=(*chain.rounds, Round(alpha, error, z, np.nan)))
-        wrong = np.argmax(chain.scores, axis=1) != data.y
-        told = Round(alpha, error, z, float(np.average(wrong, weights=chain.weight)))
-        member = Softened(seat.member, alpha, len(data.classes))
+            return replace(chain, rounds=(*chain.rounds, told))
+        member = Softened(seat.member, told.alpha, len(data.classes))
         return replace(chain, members=(*chain.members, member), rounds=(*chain.rounds, told))
 
     def vote(self, state):

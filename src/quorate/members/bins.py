@@ -42,7 +42,7 @@ def binned(X, weight=None, categorical=()):
             f"X has {n} rows of {d} columns, {n * stride:.3g} cells in bins, and trees take at most {MOST_CELLS:.3g}; "
             f"fit to a sample of the rows, or to fewer columns"
         )
-    edges, cells = np.zeros((d, 2, 256)), np.zeros((n, stride), np.uint8)
+    edges, cells = np.full((d, 2, 256), np.inf), np.zeros((n, stride), np.uint8)
     codes = {int(j): _categories(X[:, j], weight) for j in categorical}
     numeric = np.array([j for j in range(d) if j not in codes], dtype=np.int64)
     tops = np.full((d, 256), np.inf)

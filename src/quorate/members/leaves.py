@@ -50,10 +50,10 @@ def _means_of(begins, atoms, weights, owner, exact=False):
     return mean, total, owner[first]
 
 
-def best_bandwidth(trees, X, y, gap, weights=None):
-    """The width of kernels, at least `gap`, that best foretells rows which the trees have not seen.
+def best_bandwidth(trees, X, y, gap, log_w=None, weight=None):
+    """The width of kernels, at least `gap`, that best foretells rows of such weight which the trees have not seen.
 
-    `weights` (n, M) tells which trees may speak of which row; with no such rows, the width is that of all of y.
+    `log_w` (n, M) are the votes of the trees for each row; with no such rows, the width is that of all of y.
     """
     spread = np.std(np.concatenate([tree.samples.atoms for tree in trees]))
     unit = spread if spread > 0 else 1.0
@@ -61,10 +61,10 @@ def best_bandwidth(trees, X, y, gap, weights=None):
     if not len(y):
         return max(gap, 0.25 * unit)
     parts, best, best_score = [tree.predict_dist(X) for tree in trees], floor, -np.inf
-    log_w = np.full(len(trees), -np.log(len(trees))) if weights is None else weights
+    log_w = np.full(len(trees), -np.log(len(trees))) if log_w is None else log_w
     for share in GRID:
         h = max(share * unit, floor)
-        score = np.mean(Mixture(log_w, [_with(part, h) for part in parts]).log_prob(y))
+        score = np.average(Mixture(log_w, [_with(part, h) for part in parts]).log_prob(y), weights=weight)
         if score > best_score:
             best, best_score = h, score
     return best

@@ -15,7 +15,7 @@ def as_text(tree, names=None, labels=None, levels=None, max_depth=10, decimals=2
 def _branch(tree, i, depth, names, labels, levels, max_depth, decimals, lines):
     indent = "|   " * depth + "|--- "
     if tree.is_leaf[i]:
-        lines.append(indent + _answer(tree, i, labels, decimals))
+        lines.append(indent + answer(tree, i, labels, decimals))
     elif depth >= max_depth:
         lines.append(f"{indent}… {int(np.sum(tree.is_leaf[i : _end(tree, i)]))} leaves")
     else:
@@ -62,7 +62,8 @@ def _sides(tree, i, j, levels):
     return (", ".join(side) or "nothing" for side in sides)
 
 
-def _answer(tree, i, labels, decimals):
+def answer(tree, i, labels, decimals):
+    """What a node answers, and how many rows are behind it."""
     weight = f"{tree.weight[i]:g} rows"
     if tree.samples is not None:
         return f"mean {tree.values[i, 0]:.{decimals}f} ({weight})"

@@ -14,7 +14,8 @@ from quorate.dist import Categorical, Empirical
 from quorate.dist.bandwidth import smallest_gap
 from quorate.dist.samples import Samples
 from quorate.members.base import Fitted, Member
-from quorate.members.bins import Binned, binned, coded
+from quorate.members.bins import MISSING, Binned, binned, coded
+from quorate.members.hashes import hashes
 from quorate.members.leaves import best_bandwidth, leaf_samples
 from quorate.members.prune import pruned, pruning_path
 
@@ -60,42 +61,69 @@ class Tree(Member):
     def fit(self, X, y, sample_weight=None, rng=None):
         table = self.prepare(X, sample_weight)
         w = np.ones(len(y)) if sample_weight is None else sample_weight
-        rows = np.flatnonzero(w).astype(np.uint32)
-        y, size = np.asarray(y, float), self._size(y)
-        middle = 0.0 if self.classifies or self.criterion == "poisson" else 0.5 * y.min() + 0.5 * y.max()
-        values = np.stack([w[rows], y[rows] - middle], axis=1).ravel()
-        ints, floats, sums, subsets = self._grow(table, size, rows, values, rng)
+        single = self._stump(table, y, w)
+        if single is not None:
+            ints, floats, sums, subsets = single
+            return FittedTree.of(ints, floats, subsets, table, self._shares(sums, y), _weights(sums))
+        y, rows = np.asarray(y, float), np.flatnonzero(w).astype(np.uint32)
+        ints, floats, sums, subsets = self._grow(table, y, w, rows, rng)
         ints, floats, sums = pruned(ints, floats, sums, self.ccp_alpha, self.criterion)
         if self.classifies:
-            return FittedTree.of(ints, floats, subsets, table, self._shares(sums), _weights(sums))
+            return FittedTree.of(ints, floats, subsets, table, self._shares(sums, y), _weights(sums))
         return self._with_leaves(ints, floats, subsets, sums, table, y, w, rows)
 
     def path(self, X, y, sample_weight=None, rng=None):
         """[(α, leaves left)] of the tree grown to its end."""
         w = np.ones(len(y)) if sample_weight is None else sample_weight
-        rows, size = np.flatnonzero(w).astype(np.uint32), self._size(y)
-        values = np.stack([w[rows], np.asarray(y, float)[rows]], axis=1).ravel()
-        ints, floats, sums, _ = self._grow(self.prepare(X, sample_weight), size, rows, values, rng)
+        y, rows = np.asarray(y, float), np.flatnonzero(w).astype(np.uint32)
+        ints, floats, sums, _ = self._grow(self.prepare(X, sample_weight), y, w, rows, rng)
         return pruning_path(ints, floats, sums, self.criterion)
 
-    def _shares(self, sums):
-        """p(y | node)."""
+    def _shares(self, sums, y):
+        """p(y | node) for each of the classes."""
         if sums.shape[1] > 2:
             return sums / sums.sum(axis=1, keepdims=True)
         share = sums[:, 1] / sums[:, 0]  # Moments are of the classes 0 and 1
-        return np.ascontiguousarray(np.stack([1 - share, share], axis=1)[:, : self.n_classes])
+        return np.ascontiguousarray(np.stack([1 - share, share], axis=1)[:, : self._n_classes(y)])
 
     def _size(self, y):
         if not self.classifies:
             return 2
-        return max(2, int(y.max()) + 1 if self.n_classes is None else self.n_classes)
+        return max(2, self._n_classes(y))
 
-    def _grow(self, table, size, rows, values, rng):
-        split, grow = kernels.split, kernels.grow
+    def _n_classes(self, y):
+        return int(y.max()) + 1 if self.n_classes is None else self.n_classes
+
+    def _stump(self, table, y, w):
+        """The tree of one question for two classes, a round of AdaBoost's, by the shortest way; else None."""
+        plain = self.max_features is None and not (self.drawn or table.codes or self.ccp_alpha)
+        once = self.max_depth == 1 and self.max_leaf_nodes is None
+        if not (plain and once and self.classifies and self._size(y) == 2):
+            return None
+        _, _, meaning, rules = self._rules(table, 2)
+        if w.sum() < rules.min_split or not 0 < w @ y < w.sum():
+            return None
+        return kernels.stump.stump(table.cells, table.stride, table.edges, meaning, rules, w, y)
+
+    def _grow(self, table, y, w, rows, rng):
+        """What the kernels make of some rows, which are put in the order of the tree."""
+        grow, size = kernels.grow, self._size(y)
+        # Numbers are counted from their middle, so that a large offset costs no digits.
+        middle = 0.0 if self.classifies or self.criterion == "poisson" else 0.5 * y.min() + 0.5 * y.max()
+        values = np.stack([w[rows], y[rows] - middle], axis=1).ravel()
+        kind, way, meaning, rules = self._rules(table, size)
+        seed = 0 if rng is None else int(rng.integers(2**63))
+        run = grow.best_first if rules.max_leaves else grow.depth_first
+        ways = way(grow.columns_at_once(size, rules, len(meaning)))
+        where = (table.cells, table.stride, table.edges, meaning)
+        return run(kind, ways, *where, rules, seed, rows, values, not self.classifies)
+
+    def _rules(self, table, size):
+        """(kind of sums, ways to split, what columns mean, rules), as the kernels want them."""
+        split, d = kernels.split, table.shape[1]
         kind = split.Counts(size) if size > 2 else split.Moments(2)
         if self.criterion == "absolute_error":
             kind = split.Deviations(2)
-        d = table.shape[1]
         rules = split.Rules(
             CRITERIA[self.criterion],
             d if self.max_features is None else min(self.max_features, d),
@@ -105,14 +133,11 @@ class Tree(Member):
             # Any row is enough for a leaf of one, whatever it weighs.
             0.0 if self.min_samples_leaf <= 1 else float(self.min_samples_leaf) * (1 - 1e-12),
         )
-        way = split.Drawn if self.drawn else split.Mixed if table.codes else split.Numbers
         meaning = np.zeros((d, 2), np.int8)
         meaning[list(table.codes), 0] = 1
         meaning[:, 1] = self.monotone or 0
-        seed = 0 if rng is None else int(rng.integers(2**63))
-        run = grow.best_first if rules.max_leaves else grow.depth_first
-        ways = way(grow.columns_at_once(size, rules, d))
-        return run(kind, ways, table.cells, table.stride, table.edges, meaning, rules, seed, rows, values)
+        way = split.Drawn if self.drawn else split.Mixed if table.codes else split.Numbers
+        return kind, way, meaning, rules
 
     def _with_leaves(self, ints, floats, subsets, sums, table, y, w, rows):
         samples, which = leaf_samples(ints, rows, y, w, self.max_leaf_values)
@@ -120,8 +145,17 @@ class Tree(Member):
         tree = replace(tree, samples=samples, which=which)
         if self.bandwidth is not None:
             return tree.with_bandwidth(self.bandwidth)
-        unseen = np.flatnonzero(w == 0)[:UNSEEN]
+        unseen = _unseen(table.X, y, w)
         return tree.with_bandwidth(best_bandwidth([tree], table.X[unseen], y[unseen], smallest_gap(y)))
+
+
+def _unseen(X, y, w):
+    """Some distinct rows of weight 0, of which no copy has any, in an order that only they decide."""
+    if w.all():
+        return np.zeros(0, int)
+    h, out = hashes(X, y), np.flatnonzero(w == 0)
+    out = out[~np.isin(h[out], h[w > 0])]
+    return out[np.unique(h[out], return_index=True)[1][:UNSEEN]]
 
 
 def _weights(sums):
@@ -154,14 +188,15 @@ class FittedTree(Fitted):
         """From what the kernels made."""
         g, w = kernels.grow, kernels.walk
         leaf, category = ints[:, g.COLUMN] < 0, ints[:, g.SUBSET] >= 0
-        column = np.where(leaf, 0, ints[:, g.COLUMN])
-        column |= np.where(ints[:, g.MISSING_LEFT] > 0, w.MISSING_LEFT, 0) | np.where(category, w.CATEGORY, 0)
+        column = np.where(leaf, 0, ints[:, g.COLUMN]).astype(np.uint32)
+        column |= np.where(ints[:, g.MISSING_LEFT] > 0, w.MISSING_LEFT, 0).astype(np.uint32)
+        column |= np.where(category, w.CATEGORY, 0).astype(np.uint32)
         threshold = np.where(category, ints[:, g.SUBSET], floats[:, g.THRESHOLD])
         right = np.where(leaf, np.arange(len(ints)), ints[:, g.RIGHT])
         return cls(
-            column.astype(np.int32),
+            column.astype(np.uint32),
             threshold,
-            right.astype(np.int32),
+            right.astype(np.uint32),
             subsets,
             values,
             weight.copy(),
@@ -178,7 +213,7 @@ class FittedTree(Fitted):
         return nodes
 
     def __getstate__(self):
-        return {name: value for name, value in vars(self).items() if name != "nodes"}
+        return {name: value for name, value in vars(self).items() if name not in ("nodes", "depths")}
 
     def __setstate__(self, state):
         vars(self).update(state)
@@ -191,7 +226,7 @@ class FittedTree(Fitted):
     @property
     def columns(self):
         """The column each node looks at, −1 for a leaf."""
-        return np.where(self.is_leaf, -1, self.column & kernels.walk.COLUMN)
+        return np.where(self.is_leaf, -1, (self.column & kernels.walk.COLUMN).astype(np.int64))
 
     @cached_property
     def depths(self):
@@ -203,9 +238,9 @@ class FittedTree(Fitted):
 
     def leaves(self, X):
         """The leaf each row of X ends in, as the number of its node."""
-        X = coded(X.X if isinstance(X, Binned) else X, self.codes)
-        out = np.empty(len(X), np.int64)
-        kernels.walk.leaves(X, self.nodes, self.subsets, 0, 0, len(X), kernels.walk.room(), out)
+        X = np.ascontiguousarray(_table(X, self.n_features, self.codes))
+        out, walk = np.empty(len(X), np.int64), kernels.walk
+        walk.leaves(X.ravel(), X.shape[1], self.nodes, self.subsets, 0, len(X), walk.room(), out)
         return out
 
     def predict_dist(self, X):
@@ -214,9 +249,23 @@ class FittedTree(Fitted):
             return Categorical.of_probs(self.values[at])
         return Empirical.from_samples(self.samples, self.which[at])
 
+    def predict(self, X):
+        """The code of the most probable class of each row, or the mean."""
+        return self.choices(X) if self.samples is None else self.values[self.leaves(X), 0]
+
     def choices(self, X):
         """The most probable class of each row."""
-        return np.argmax(self.values, axis=1)[self.leaves(X)]
+        best = np.argmax(self.values, axis=1)
+        if isinstance(X, Binned) and len(best) == 3 and not self.codes:
+            return np.where(self._first_side(X), best[1], best[2])
+        return best[self.leaves(X)]
+
+    def _first_side(self, table):
+        """Which rows go left at the root, by their bins: those of all values up to the threshold."""
+        j = self.columns[0]
+        bins = table.cells[j :: table.stride]
+        left = bins < np.searchsorted(table.edges[j, 1, :MISSING], self.threshold[0], side="right")
+        return left | (bins == MISSING) if self.column[0] & kernels.walk.MISSING_LEFT else left
 
     def with_bandwidth(self, bandwidth):
         """The same tree, its densities smoothed by kernels of this width."""
@@ -235,6 +284,14 @@ class FittedTree(Fitted):
         return Forest.of(trees, votes, classes)
 
 
+def _table(X, width, codes):
+    """What kernels may walk: a table of just these columns, its categories as their numbers."""
+    X = X.X if isinstance(X, Binned) else X
+    if X.ndim != 2 or X.shape[1] != width:
+        raise ValueError(f"the trees learned from {width} columns, and X has the shape {X.shape}")
+    return coded(X, codes)
+
+
 @dataclass(frozen=True, eq=False)
 class Forest:
     """The nodes of many trees in one array, their values, and their votes."""
@@ -244,6 +301,7 @@ class Forest:
     roots: np.ndarray
     values: np.ndarray
     votes: np.ndarray
+    n_features: int
     codes: dict
 
     @classmethod
@@ -252,7 +310,7 @@ class Forest:
         sizes, first = np.array([len(t.nodes) for t in trees]), 0
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         nodes = np.concatenate([t.nodes for t in trees])
-        nodes["right"] += np.repeat(roots, sizes).astype(np.int32)
+        nodes["right"] += np.repeat(roots, sizes).astype(np.uint32)
         for tree, root, size in zip(trees, roots, sizes, strict=True):
             if len(tree.subsets):
                 own = nodes[root : root + size]
@@ -262,17 +320,18 @@ class Forest:
         values = np.zeros((len(nodes), 1 if classes is None else len(classes)))
         for tree, root, size in zip(trees, roots, sizes, strict=True):
             values[root : root + size, : tree.values.shape[1]] = tree.values
-        return cls(nodes, subsets, roots.astype(np.uint64), values, np.asarray(votes, float), trees[0].codes)
+        about = trees[0].n_features, trees[0].codes
+        return cls(nodes, subsets, roots.astype(np.uint64), values, np.asarray(votes, float), *about)
 
     def mean(self, X, run=None):
         """Σ_m w_m · values of tree m, shape (n, K); `run(work, n)` has work(first, last) done for all of n rows."""
-        X, walk = coded(X, self.codes), kernels.walk
-        out = np.zeros((len(X), self.values.shape[1]))
+        X, walk = np.ascontiguousarray(_table(X, self.n_features, self.codes)), kernels.walk
+        out, cells, d = np.zeros((len(X), self.values.shape[1])), X.ravel(), X.shape[1]
         where = (self.nodes, self.subsets, self.roots, self.votes, self.values)
         if len(X) == 1:
-            walk.add_values_of_one(X, 0, *where, walk.room(), out)
+            walk.add_values_of_one(cells, *where, walk.room(), out)
         elif run is None:
-            walk.add_values(X, *where, 0, len(X), walk.room(), out)
+            walk.add_values(cells, d, *where, 0, len(X), walk.room(), out)
         else:
-            run(lambda first, last: walk.add_values(X, *where, first, last, walk.room(), out), len(X))
+            run(lambda first, last: walk.add_values(cells, d, *where, first, last, walk.room(), out), len(X))
         return out

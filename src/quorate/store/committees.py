@@ -6,9 +6,10 @@ from scipy.special import logsumexp
 from quorate.committee import Ambiguity, Committee
 from quorate.learn.crossfit import Calibrated, Residuals
 from quorate.learn.filter import Recursion
-from quorate.learn.resample import BayesianBootstrap, Bootstrap, Subsample
+from quorate.learn.resample import All, BayesianBootstrap, Bootstrap, Subsample
 from quorate.members import Decided, FittedEstimator, OnColumns, Softened
 from quorate.members.doubt import Doubt
+from quorate.members.tree import FittedTree
 from quorate.store.checks import (
     MAX_FEATURES,
     a,
@@ -27,6 +28,7 @@ from quorate.store.checks import (
 )
 from quorate.store.format import ModelFormatError
 from quorate.store.registry import put
+from quorate.store.trees import alike
 from quorate.vote import RULES, Fixed, Nested, Powers, Vote
 from quorate.vote.rules import PRODUCTS
 
@@ -62,6 +64,7 @@ _size = either(whole(1), number(0, 1 + 1e-15))
 put(Bootstrap, size=_size, stratified=flag)
 put(Subsample, size=_size, stratified=flag)
 put(BayesianBootstrap)
+put(All)
 
 # Members
 
@@ -74,6 +77,8 @@ def said_by(member):
         return np.arange(member.n_classes)
     if isinstance(member, Committee):
         return member.classes
+    if isinstance(member, FittedTree):
+        return np.arange(member.values.shape[1]) if member.samples is None else None
     asked = isinstance(member, FittedEstimator | Decided)
     return getattr(member.estimator, "classes_", None) if asked else None
 
@@ -95,6 +100,8 @@ def takes(member, width, what):
         takes(member.member, len(member.columns), what)
     elif isinstance(member, Softened):
         takes(member.member, width, what)
+    elif isinstance(member, FittedTree):
+        require(member.n_features == width, f"{what} expects {member.n_features} columns of {width}")
     elif isinstance(member, Committee):
         for m, inner in enumerate(member.members):
             takes(inner, width, f"{what}[{m}]")
@@ -163,6 +170,8 @@ put(
 
 def _committee(committee):
     n = len(committee.members)
+    if all(isinstance(member, FittedTree) for member in committee.members):
+        alike(committee.members)
     require(votes_for(committee.vote) == n, f"the vote weighs {votes_for(committee.vote)} members of {n}")
     require(committee.names is None or len(committee.names) == n, "there should be a name for each member")
     product = isinstance(committee.vote, Powers)

@@ -14,14 +14,21 @@ from quorate.estimators import (
     AdaBoostRegressor,
     BaggingClassifier,
     BaggingRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
     FilteringClassifier,
     Probabilistic,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    TreeClassifier,
+    TreeRegressor,
 )
 from quorate.learn.crossfit import Calibrated, Residuals
 from quorate.learn.filter import Recursion
 from quorate.learn.loop import Job, Seat
-from quorate.learn.resample import BayesianBootstrap, Bootstrap, ResampleState, Subsample
+from quorate.learn.resample import All, BayesianBootstrap, Bootstrap, ResampleState, Subsample
 from quorate.members import Softened
+from quorate.members.tree import FittedTree
 from quorate.store.checks import (
     MAX_FEATURES,
     MAX_SEED,
@@ -39,9 +46,10 @@ from quorate.store.checks import (
     text,
     whole,
 )
-from quorate.store.committees import takes
+from quorate.store.committees import said_by, takes
 from quorate.store.registry import check_fields, put
-from quorate.vote import Powers
+from quorate.store.trees import named
+from quorate.vote import Fixed, Powers
 
 # What a fit leaves behind that is not the model: who watched it, and how callbacks and metadata are routed.
 OF_THE_FIT = {"_skl_callbacks", "_metadata_request", "_sklearn_output_config", "_parent_callback_ctx"}
@@ -120,7 +128,7 @@ def _drawn(value):
     for pair in value:
         require(len(pair) == 2, "should be keys and draws")
         each(whole(0), least=1)(pair[0])
-        a(Bootstrap, Subsample, BayesianBootstrap)(pair[1])
+        a(All, Bootstrap, Subsample, BayesianBootstrap)(pair[1])
     keys = [key for key, _ in value]
     require(keys == sorted(set(keys)), "should be in the order of their keys, none of them twice")
 
@@ -137,20 +145,56 @@ def _of_committee(model):
         require(committee.classes is None, "the committee of a regressor has no classes")
 
 
-for _cls, _more in ((BaggingClassifier, {"classes_": labels}), (BaggingRegressor, {})):
+def _bagging(cls, agree, **more):
     estimator(
-        _cls,
+        cls,
         committee_=a(Committee),
         _seed=whole(0, MAX_SEED),
         _learned=text(),
         _drawn=_drawn,
-        **_more,
+        **more,
         may={"oob_rows_": array("i", 1, low=0), "oob_score_": number(finite=False)},
         dropped=["oob_dist_"],  # as large as the table, once for each member
         read=_without_state,
         make=_with_state,
-        agree=_of_committee,
+        agree=agree,
     )
+
+
+_bagging(BaggingClassifier, _of_committee, classes_=labels)
+_bagging(BaggingRegressor, _of_committee)
+
+
+# Trees and forests
+
+
+def _one_tree(model):
+    takes(model.tree_, model.n_features_in_, "tree_")
+    codes = said_by(model.tree_)
+    known = getattr(model, "classes_", None)
+    same = (codes is None) == (known is None) and (codes is None or len(codes) == len(known))
+    require(same, "the tree speaks of other classes")
+    named(model, model.tree_)
+
+
+def _forest(model):
+    _of_committee(model)
+    committee = model.committee_
+    trees = all(isinstance(member, FittedTree) for member in committee.members)
+    require(trees and isinstance(committee.vote, Fixed), "a forest should be trees with fixed votes")
+    require(committee.rule == "mixture", "a forest is a mixture")
+    numbers = committee.members[0].samples is not None
+    require(numbers == (not is_classifier(model)), "the trees should know what the forest is asked for")
+    named(model, committee.members[0])
+
+
+_levels = each_named(names)
+estimator(TreeClassifier, tree_=a(FittedTree), classes_=labels, _levels=_levels, agree=_one_tree)
+estimator(TreeRegressor, tree_=a(FittedTree), _levels=_levels, agree=_one_tree)
+for _cls in (RandomForestClassifier, ExtraTreesClassifier):
+    _bagging(_cls, _forest, classes_=labels, _levels=_levels)
+for _cls in (RandomForestRegressor, ExtraTreesRegressor):
+    _bagging(_cls, _forest, _levels=_levels)
 
 
 # Boosting by filtering

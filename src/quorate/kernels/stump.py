@@ -1,0 +1,73 @@
+"""A tree of one question, for two classes: one pass over the bins, eight columns at a time, and no row is moved."""
+
+import numpy as np
+
+from quorate.kernels.jit import U8, inline, kernel
+from quorate.kernels.split import BYTES, Moments, Node, cut_moments
+
+_cut = inline(cut_moments)
+
+
+@kernel
+def count_words(words, wide, block, weight, y, hist):
+    """hist[class, column of the block, bin] += w, for eight bins in a word."""
+    hist[:] = 0.0
+    for i in range(np.uint64(len(y))):
+        word, w = words[i * np.uint64(wide) + np.uint64(block)], weight[i]
+        to = np.uint64(y[i]) << np.uint64(11)
+        for _ in range(8):
+            hist[to | (word & BYTES)] += w
+            word >>= U8
+            to += np.uint64(256)
+
+
+@kernel
+def best_cut(hist, block, meaning, rules, total, sums, filled, best, found):
+    """Write (column, last bin left, first bin right, missing left) of the best cut to `found`; its goodness."""
+    node = Node(0, 0, -np.inf, np.inf)
+    for j in range(8):
+        column = 8 * block + j
+        if column >= len(meaning):
+            break
+        for b in range(256):
+            zero, one = hist[j * 256 + b], hist[2048 + j * 256 + b]
+            sums[2 * b], sums[2 * b + 1] = zero + one, one
+        filled[:] = ~np.uint64(0)
+        good, low, high, missing_left = _cut(
+            Moments(2), sums, filled, 0, total, total, total, rules, meaning[column, 1], node, best
+        )
+        if low >= 0:
+            best = good
+            found[0], found[1], found[2], found[3] = column, low, high, missing_left
+    return best
+
+
+def stump(cells, stride, edges, meaning, rules, weight, y):
+    """(ints, floats, sums, subsets) as `grow` makes them, or None where no column can split the rows."""
+    words, found, best = cells.view(np.uint64), np.full(4, -1), -np.inf
+    hist, sums, filled = np.empty(4096), np.empty(512), np.empty(4, np.uint64)
+    left, total = np.zeros(2), np.array([weight.sum(), weight @ y])
+    for block in range(-(-len(meaning) // 8)):
+        count_words(words, stride // 8, block, weight, y, hist)
+        before, best = best, best_cut(hist, block, meaning, rules, total, sums, filled, best, found)
+        if best > before:
+            j, low, missing = found[0] % 8, found[1], hist.reshape(2, 8, 256)[:, found[0] % 8, 255].copy()
+            two = hist.reshape(2, 8, 256)[:, j, : low + 1].sum(axis=1) + (missing if found[3] else 0.0)
+            left, missed = np.array([two.sum(), two[1]]), missing.sum() > 0
+    if found[0] < 0:
+        return None
+    return _three_nodes(found, edges, total, left, missed, best, len(y))
+
+
+def _three_nodes(found, edges, total, left, missed, best, n):
+    column, low, high, missing_left = found
+    sums = np.stack([total, left, total - left])
+    t = 0.5 * edges[column, 1, low] + 0.5 * edges[column, 0, high]
+    t = t if edges[column, 1, low] <= t < edges[column, 0, high] else edges[column, 1, low]
+    own = total[1] ** 2 / total[0]
+    missing_left = missing_left if missed else 2 * left[0] >= total[0]
+    ints = np.array(
+        [[column, missing_left, 2, 0, n, -1], [-1, 0, -1, 0, n, -1], [-1, 0, -1, 0, n, -1]], np.int32
+    )
+    floats = np.array([[np.inf if high == 255 else t, max(best - own, 0.0)], [np.nan, 0.0], [np.nan, 0.0]])
+    return ints, floats, sums, np.empty((0, 4), np.uint64)
