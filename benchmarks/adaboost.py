@@ -130,7 +130,7 @@ def bounded(name: str, X, y, categorical) -> dict:
 
 
 def main() -> None:
-    n = side_by_side.rows_asked(__doc__, sets.HUNDRED, QUICK)
+    n = side_by_side.size_asked(__doc__, sets.HUNDRED, QUICK)
     full = n == sets.HUNDRED
     fast = speed(sets.hundred(n))
     errors = book(full)

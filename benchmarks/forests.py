@@ -86,7 +86,7 @@ def measure(work: Work, split: sets.Split) -> dict:
 
 
 def main() -> None:
-    n = side_by_side.rows_asked(__doc__, sets.HUNDRED, QUICK)
+    n = side_by_side.size_asked(__doc__, sets.HUNDRED, QUICK)
     split = sets.hundred(n)
     rows = [measure(work, split) for work in WORKS]
     side_by_side.table(rows)

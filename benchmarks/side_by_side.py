@@ -25,14 +25,15 @@ LIBRARIES = (
     "xgboost-cpu",
 )
 PATIENCE = 20.0  # seconds, beyond which a peer runs twice only
+REST = 0.1  # seconds between turns, in which waiting threads of the last one stop spinning
 
 
-def rows_asked(doc: str | None, full: int, quick: int) -> int:
+def size_asked(doc: str | None, full: int, quick: int, of: str = "rows") -> int:
     """How many rows the command line asks for: `full`, `quick` with --quick, or as many as --rows says."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=full, help=f"instead of {full}")
-    parser.add_argument("--quick", dest="rows", action="store_const", const=quick, help=f"{quick} rows")
-    return parser.parse_args().rows
+    parser.add_argument(f"--{of}", dest="size", type=int, default=full, help=f"instead of {full}")
+    parser.add_argument("--quick", dest="size", action="store_const", const=quick, help=f"{quick} {of}")
+    return parser.parse_args().size
 
 
 def alternate(repetitions: int, **callables: Callable[[], object]) -> dict[str, float]:
@@ -50,6 +51,7 @@ def in_turns(repetitions: int, patience: float, **callables: Callable[[], object
     for turn in range(repetitions):
         for name, call in callables.items():
             if name == ours or turn < 2 or max(taken[name]) <= patience:
+                time.sleep(REST)
                 taken[name].append(seconds(call))
     return taken
 
