@@ -257,18 +257,19 @@ class Reweight(Scheme):
         )
         z = (1 - error) * np.exp(-alpha) + error * np.exp(alpha)
         if error > 0 and self.pair is not None:
-            log_u, z = self._step(chain, said == data.y, alpha)
+            log_u, z = self._step(self.pair, chain, said == data.y, alpha)
         chain = replace(chain, log_u=log_u, scores=scores, failed=0, ended=error == 0)
         return self._with(chain, seat, Round(alpha, error, float(z), wrong / chain.total), data, leads)
 
     def _pair(self, k):
         return Exponential(k) if self.pair is None else self.pair
 
-    def _step(self, chain, right, alpha):
-        there = chain.share > 0
-        log_u = np.full(len(there), -np.inf)
-        given = (chain.share, np.where(there, chain.weight, 1.0), right)
-        log_u[there], z = self.pair.step(*(column[there] for column in given), alpha)
+    @staticmethod
+    def _step(pair, chain, right, alpha):
+        """(log weights that follow, Z) of an own pair, which is shown the rows that weigh something."""
+        there = np.flatnonzero(chain.share > 0)
+        log_u = np.full(len(right), -np.inf)
+        log_u[there], z = pair.step(chain.share[there], chain.weight[there], right[there], alpha)
         return log_u, z
 
     def _failed(self, chain, seat, error, data, leads):
