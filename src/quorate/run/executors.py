@@ -102,26 +102,34 @@ class Threads:
 
     def __init__(self, n):
         self.width = n
+        self._idle: ThreadPoolExecutor | None = None  # kept for the next round; its threads end with this object
+
+    def __getstate__(self):
+        return {"width": self.width, "_idle": None}
 
     def each(self, jobs, data):
         """Pairs (job, fitted member) as they are done."""
         if min(self.width, len(jobs)) <= 1:
             yield from Here().each(jobs, data)  # a job alone may use threads itself
             return
-        config, orderly = get_config(), True
-        pool = ThreadPoolExecutor(min(self.width, len(jobs)), thread_name_prefix="quorate")
+        config, done, orderly = get_config(), False, True
+        pool, self._idle = self._idle or ThreadPoolExecutor(self.width, thread_name_prefix="quorate"), None
         try:
             for job, future in as_done(
                 lambda job: pool.submit(fit_job, job, data, config), deque(jobs), self.width
             ):
                 yield job, future.result()
+            done = True
         except GeneratorExit:
             raise
         except BaseException:
             orderly = False  # nobody who sees an error, or who pressed Ctrl-C, wants to wait for the others
             raise
         finally:
-            pool.shutdown(wait=orderly, cancel_futures=True)
+            if done:
+                self._idle = pool
+            else:
+                pool.shutdown(wait=orderly, cancel_futures=True)
 
 
 def as_done(submit, waiting, width):
