@@ -46,13 +46,16 @@ def stump(cells, stride, edges, meaning, rules, weight, y):
     """(ints, floats, sums, subsets) as `grow` makes them, or None where no column can split the rows."""
     words, found, best = cells.view(np.uint64), np.full(4, -1), -np.inf
     hist, sums, filled = np.empty(4096), np.empty(512), np.empty(4, np.uint64)
-    left, total = np.zeros(2), np.array([weight.sum(), weight @ y])
+    by_class, left, total, missed = hist.reshape(2, 8, 256), np.zeros(2), np.zeros(2), False
     for block in range(-(-len(meaning) // 8)):
         count_words(words, stride // 8, block, weight, y, hist)
+        total[0], total[1] = by_class[:, 0].sum(), by_class[1, 0].sum()
+        if total[0] < rules.min_split or not 0.0 < total[1] < total[0]:
+            return None
         before, best = best, best_cut(hist, block, meaning, rules, total, sums, filled, best, found)
         if best > before:
-            j, low, missing = found[0] % 8, found[1], hist.reshape(2, 8, 256)[:, found[0] % 8, 255].copy()
-            two = hist.reshape(2, 8, 256)[:, j, : low + 1].sum(axis=1) + (missing if found[3] else 0.0)
+            j, missing = found[0] % 8, by_class[:, found[0] % 8, 255].copy()
+            two = by_class[:, j, : found[1] + 1].sum(axis=1) + (missing if found[3] else 0.0)
             left, missed = np.array([two.sum(), two[1]]), missing.sum() > 0
     if found[0] < 0:
         return None

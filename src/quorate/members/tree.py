@@ -60,17 +60,19 @@ class Tree(Member):
         return X if isinstance(X, Binned) else binned(X, sample_weight, self.categorical)
 
     def fit(self, X, y, sample_weight=None, rng=None):
+        if self.classifies and self.n_classes is None:
+            return replace(self, n_classes=int(y.max()) + 1).fit(X, y, sample_weight, rng)
         table = self.prepare(X, sample_weight)
         w = self._weighed(sample_weight, y)
         single = self._stump(table, y, w)
         if single is not None:
             ints, floats, sums, subsets = single
-            return FittedTree.of(ints, floats, subsets, table, self._shares(sums, y), _weights(sums))
+            return FittedTree.of(ints, floats, subsets, table, self._shares(sums), _weights(sums))
         y, rows = np.asarray(y, float), np.flatnonzero(w).astype(np.uint32)
         ints, floats, sums, subsets = self._grow(table, y, w, rows, rng)
         ints, floats, sums = pruned(ints, floats, sums, self.ccp_alpha, self.criterion)
         if self.classifies:
-            return FittedTree.of(ints, floats, subsets, table, self._shares(sums, y), _weights(sums))
+            return FittedTree.of(ints, floats, subsets, table, self._shares(sums), _weights(sums))
         return self._with_leaves(ints, floats, subsets, sums, table, y, w, rows)
 
     def path(self, X, y, sample_weight=None, rng=None):
@@ -85,20 +87,17 @@ class Tree(Member):
         w = np.ones(len(y)) if sample_weight is None else sample_weight
         return w * np.asarray(self.class_weight)[y] if self.class_weight else w
 
-    def _shares(self, sums, y):
+    def _shares(self, sums):
         """p(y | node) for each of the classes."""
         if sums.shape[1] > 2:
             return sums / sums.sum(axis=1, keepdims=True)
         share = sums[:, 1] / sums[:, 0]  # Moments are of the classes 0 and 1
-        return np.ascontiguousarray(np.stack([1 - share, share], axis=1)[:, : self._n_classes(y)])
+        return np.ascontiguousarray(np.stack([1 - share, share], axis=1)[:, : self.n_classes])
 
     def _size(self, y):
         if not self.classifies:
             return 2
-        return max(2, self._n_classes(y))
-
-    def _n_classes(self, y):
-        return int(y.max()) + 1 if self.n_classes is None else self.n_classes
+        return max(2, int(y.max()) + 1 if self.n_classes is None else self.n_classes)
 
     def _stump(self, table, y, w):
         """The tree of one question for two classes, a round of AdaBoost's, by the shortest way; else None."""
@@ -107,8 +106,6 @@ class Tree(Member):
         if not (plain and once and self.classifies and self._size(y) == 2):
             return None
         _, _, meaning, rules = self._rules(table, 2)
-        if w.sum() < rules.min_split or not 0 < w @ y < w.sum():
-            return None
         return kernels.stump.stump(table.cells, table.stride, table.edges, meaning, rules, w, y)
 
     def _grow(self, table, y, w, rows, rng):
