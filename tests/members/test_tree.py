@@ -273,3 +273,18 @@ def test_who_was_not_there_goes_with_the_majority():
     few, many = naive.leaf_of(kinds, [1.0]), naive.leaf_of(kinds, [0.0])
     assert few != many
     np.testing.assert_array_equal(kinds.leaves(np.array([[np.nan], [7.0], [-1.0], [0.5]])), many)
+
+
+def test_a_stump_of_two_classes_looks_at_the_values_of_its_two_bins(rng):
+    """The shortest way to one question finds what a search of all values finds, once it has the right pair of bins."""
+    X = rng.normal(size=(3000, 3))
+    y = (X[:, 1] > 2.9).astype(int)  # a dozen rows of the last bin
+    w = rng.integers(1, 4, len(y)).astype(float)
+    tree = Tree(max_depth=1).fit(X, y, w, rng)
+    assert tree.columns[0] == 1
+    highest, lowest = X[y == 0, 1].max(), X[y == 1, 1].min()
+    assert highest <= tree.threshold[0] < lowest
+    np.testing.assert_array_equal(tree.values[1:], [[1.0, 0.0], [0.0, 1.0]])
+    binned = Tree(max_depth=1).prepare(X, w)
+    np.testing.assert_array_equal(tree.choices(binned), y)
+    np.testing.assert_array_equal(tree.choices(X), y)

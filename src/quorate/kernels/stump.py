@@ -42,8 +42,11 @@ def best_cut(hist, block, meaning, rules, total, sums, filled, best, found):
     return best
 
 
-def stump(cells, stride, edges, meaning, rules, weight, y):
-    """(ints, floats, sums, subsets) as `grow` makes them, or None where no column can split the rows."""
+def stump(X, cells, stride, edges, meaning, rules, weight, y):
+    """(ints, floats, sums, subsets) as `grow` makes them, or None where no column can split the rows.
+
+    Of the two bins at the cut the values themselves are looked at: rounds of boosting ask often for what is in a tail.
+    """
     words, found, best = cells.view(np.uint64), np.full(4, -1), -np.inf
     hist, sums, filled = np.empty(4096), np.empty(512), np.empty(4, np.uint64)
     by_class, left, total, missed = hist.reshape(2, 8, 256), np.zeros(2), np.zeros(2), False
@@ -59,18 +62,50 @@ def stump(cells, stride, edges, meaning, rules, weight, y):
             left, missed = np.array([two.sum(), two[1]]), missing.sum() > 0
     if found[0] < 0:
         return None
-    return _three_nodes(found, edges, total, left, missed, best, len(y))
-
-
-def _three_nodes(found, edges, total, left, missed, best, n):
     column, low, high, missing_left = found
-    sums = np.stack([total, left, total - left])
-    t = 0.5 * edges[column, 1, low] + 0.5 * edges[column, 0, high]
-    t = t if edges[column, 1, low] <= t < edges[column, 0, high] else edges[column, 1, low]
-    own = total[1] ** 2 / total[0]
+    t = np.inf if high == 255 else _between(edges[column, 1, low], edges[column, 0, high])
+    wide = edges[column, 1, low] > edges[column, 0, low] or edges[column, 1, high] > edges[column, 0, high]
+    if high != 255 and wide and not meaning[column, 1]:
+        t, left, best = _refined(X, cells[column::stride], found, rules, weight, y, total, left, t, best)
     missing_left = missing_left if missed else 2 * left[0] >= total[0]
+    return _three_nodes(column, t, missing_left, total, left, best, len(y))
+
+
+def _refined(X, bins, found, rules, weight, y, total, left, t, best):
+    """(threshold, sums to its left, goodness) of the best cut of the values in the two bins beside the cut."""
+    column, low, high, _ = found
+    rows = np.flatnonzero((bins == low) | (bins == high))
+    x = X[rows, column].astype(float)
+    order = np.argsort(x, kind="stable")
+    x, w = x[order], weight[rows][order]
+    wy, below = w * y[rows][order], bins[rows] == low
+    start = left - np.array([w[below[order]].sum(), wy[below[order]].sum()])
+    wl, sl = start[0] + np.cumsum(w), start[1] + np.cumsum(wy)
+    wr, sr = total[0] - wl, total[1] - sl
+    ends = (
+        np.append(x[1:] > x[:-1], False)
+        & (wl >= rules.min_leaf)
+        & (wr >= rules.min_leaf)
+        & (wl > 0)
+        & (wr > 0)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        good = np.where(ends, (sl**2 * wr + sr**2 * wl) / (wl * wr), -np.inf)
+    k = int(np.argmax(good))
+    if not good[k] > best:
+        return t, left, best
+    return _between(x[k], x[k + 1]), np.array([wl[k], sl[k]]), good[k]
+
+
+def _between(low, high):
+    t = 0.5 * low + 0.5 * high
+    return t if low <= t < high else low
+
+
+def _three_nodes(column, t, missing_left, total, left, best, n):
+    sums, own = np.stack([total, left, total - left]), total[1] ** 2 / total[0]
     ints = np.array(
         [[column, missing_left, 2, 0, n, -1], [-1, 0, -1, 0, n, -1], [-1, 0, -1, 0, n, -1]], np.int32
     )
-    floats = np.array([[np.inf if high == 255 else t, max(best - own, 0.0)], [np.nan, 0.0], [np.nan, 0.0]])
+    floats = np.array([[t, max(best - own, 0.0)], [np.nan, 0.0], [np.nan, 0.0]])
     return ints, floats, sums, np.empty((0, 4), np.uint64)

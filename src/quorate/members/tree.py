@@ -106,7 +106,8 @@ class Tree(Member):
         if not (plain and once and self.classifies and self._size(y) == 2):
             return None
         _, _, meaning, rules = self._rules(table, 2)
-        return kernels.stump.stump(table.cells, table.stride, table.edges, meaning, rules, w, y)
+        where = (table.cells, table.stride, table.edges, meaning)
+        return kernels.stump.stump(table.X, *where, rules, w, y)
 
     def _grow(self, table, y, w, rows, rng):
         """What the kernels make of some rows, which are put in the order of the tree."""
@@ -264,10 +265,17 @@ class FittedTree(Fitted):
         return best[self.leaves(X)]
 
     def _first_side(self, table):
-        """Which rows go left at the root, by their bins: those of all values up to the threshold."""
+        """Which rows go left at the root, by their bins, and by their values in the bin where the threshold lies."""
         j = self.columns[0]
         bins = table.cells[j :: table.stride]
-        left = bins < np.searchsorted(table.edges[j, 1, :MISSING], self.threshold[0], side="right")
+        t, highest = (
+            self.threshold[0],
+            np.searchsorted(table.edges[j, 1, :MISSING], self.threshold[0], side="right"),
+        )
+        left = bins < highest
+        if highest < MISSING and table.edges[j, 0, highest] <= t:  # of this bin some values go left
+            rows = np.flatnonzero(bins == highest)
+            left[rows] = table.X[rows, j] <= t
         return left | (bins == MISSING) if self.column[0] & kernels.walk.MISSING_LEFT else left
 
     def with_bandwidth(self, bandwidth):

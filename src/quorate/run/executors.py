@@ -102,7 +102,9 @@ class Threads:
 
     def __init__(self, n):
         self.width = n
-        self._idle: ThreadPoolExecutor | None = None  # kept for the next round; its threads end with this object
+        self._idle: ThreadPoolExecutor | None = (
+            None  # kept for the next round; its threads end with this object
+        )
 
     def __getstate__(self):
         return {"width": self.width, "_idle": None}
