@@ -6,7 +6,8 @@ the worst that a bad file does is a ModelFormatError.
 
 - format.py: the layout, a checksum over it, and writing that is whole or not at all
 - codec.py: values to strict JSON (strict.py) and tensors, and back
-- registry.py: the closed list of types, entered in committees.py, distributions.py and estimators.py, with checks.py
+- registry.py: the closed list of types, entered in committees.py, trees.py, distributions.py and estimators.py, with
+  checks.py
 - third.py: scikit-learn's estimators, by skops; schema.py, npy.py and states.py check what skops will read, and
   trust.py says which types the caller must have named
 """

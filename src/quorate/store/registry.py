@@ -1,7 +1,7 @@
 """The closed list of what a model file may hold: for each type its fields, what each may be, and how to rebuild it.
 
-A new type is one entry, in committees.py, distributions.py or estimators.py. Nothing in a file is looked up anywhere
-else, imported or evaluated. A dataclass needs no more than a check for each of its fields:
+A new type is one entry, in committees.py, trees.py, distributions.py or estimators.py. Nothing in a file is looked up
+anywhere else, imported or evaluated. A dataclass needs no more than a check for each of its fields:
 
     put(Fixed, log_w=array("f", 1, least=1))
 
