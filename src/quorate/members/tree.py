@@ -28,7 +28,7 @@ CRITERIA = {
     "absolute_error": 0,
 }
 DEEPEST = 1 << 30
-UNSEEN = 1000  # rows a bandwidth is learned from, at most
+UNSEEN = 400  # rows a bandwidth is learned from, at most
 
 
 @dataclass(frozen=True)
