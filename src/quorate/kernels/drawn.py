@@ -6,14 +6,14 @@ categories, each is drawn a side, the first and the last of them different ones.
 
 import numpy as np
 
-from quorate.kernels.jit import U1, U2, U6, U63, draw, draw_fraction, inline
+from quorate.kernels.jit import U1, U2, U6, U63, draw, draw_fraction, inline, merged
 from quorate.kernels.split import LAST, MISSING, TABLE, judge, pick_numbers
 
 CHUNK = 256  # rows that are looked at again while they are in the nearest cache
 LOW, HIGH, AT = 0, 64, 128  # places in `bins` of what is known of each column
 
 
-@inline
+@merged
 def ends(cells, at, start, end, column, lo, hi):
     """The least and greatest bin of some rows, and of lo and hi."""
     c = np.uint64(column)
@@ -64,7 +64,7 @@ def side(filled, j, b):
     return (filled[(np.uint64(j) << U2) | (b >> U6)] >> (b & U63)) & U1
 
 
-@inline
+@merged
 def add_left(kind, cells, at, values, start, end, column, cut, j, category, filled, hist, base, missed):
     """Add rows that go left to hist[base:], and those that miss the column after them."""
     c, n = np.uint64(column), np.uint64(kind.size)
@@ -90,7 +90,7 @@ def add_left(kind, cells, at, values, start, end, column, cut, j, category, fill
         hist[base + U1] += s_sum
 
 
-@inline
+@merged
 def judge_both(kind, rules, sign, node, hist, base, total, left, right, cut, hi, missed):
     """(goodness, whether missing values go left) of a cut: of the two ways to send them, the better."""
     good, missing_left = -np.inf, False
