@@ -19,7 +19,8 @@ from quorate.run import Watch, executor
 from quorate.run.pieces import in_pieces, width
 
 BLOCK = 1 << 16  # rows answered at once
-PIECE = 4096  # rows that a thread answers at once
+PIECE = 1 << 14  # rows that a thread takes through one tree after another; so often is a tree read anew
+FEW = 1 << 10  # rows that are not worth a thread
 
 
 def or_as_before(fit):
@@ -124,8 +125,13 @@ class OfCommittee(Estimator):
         joined = self.committee_.joined
         if joined is None:
             return None
-        jobs = getattr(self, "n_jobs", None)
-        return lambda X: joined.mean(X, None if len(X) <= PIECE else partial(in_pieces, width(jobs), PIECE))
+        threads = width(getattr(self, "n_jobs", None))
+
+        def mean(X):
+            size = min(PIECE, max(FEW, -(-len(X) // threads)))
+            return joined.mean(X, None if len(X) <= size else partial(in_pieces, threads, size))
+
+        return mean
 
     def explain(self, X):
         """Who said what about each row: every member's distribution, its vote, and the sum."""
