@@ -802,6 +802,12 @@ def test_boosting_begins_with_what_can_be_checked(files):
     refused(doctored, "DummyClassifier")
 
 
+def test_a_degree_that_is_no_c_int():
+    doctored = Doctored(store.written(SVC(kernel="poly").fit(X, Y)))
+    doctored.state("SVC")["degree"] = literal(str(10**30))
+    refused(doctored, "degree of a SVC is no small whole number")
+
+
 def test_answers_in_another_shape():
     doctored = Doctored(store.written(KNeighborsClassifier(algorithm="brute", metric="manhattan").fit(X, Y)))
     doctored.state("KNeighborsClassifier")["outputs_2d_"] = literal("true")

@@ -241,6 +241,9 @@ def _predictor(tree, categorical, what):
 # Support vectors
 
 
+MOST_DEGREE = (1 << 31) - 1  # libsvm's is a C int
+
+
 def _support_vectors(estimator):
     """libsvm takes all lengths from the number of classes and of support vectors."""
     names = ("support_", "support_vectors_", "_n_support", "_dual_coef_", "_intercept_", "_probA", "_probB")
@@ -256,6 +259,8 @@ def _support_vectors(estimator):
             estimator.kernel in ("linear", "poly", "rbf", "sigmoid"),
             f"the kernel of a {name} cannot be checked",
         )
+        small = isinstance(estimator.degree, int | np.integer) and 0 <= estimator.degree <= MOST_DEGREE
+        require(small, f"the degree of a {name} is no small whole number")
         n, k = len(support), len(classes[0]) if classes else 2
         pairs = k * (k - 1) // 2
         require(n > 0 and k > 1, f"a {name} has no support vectors")
