@@ -16,7 +16,8 @@ from quorate.dist.base import fraction
 from quorate.estimators import check, plan
 from quorate.learn import Data, Seat, committee as committee_of, learn
 from quorate.run import Watch, executor
-from quorate.run.pieces import in_pieces, width
+from quorate.run.executors import workers
+from quorate.run.pieces import in_pieces
 
 BLOCK = 1 << 16  # rows answered at once
 PIECE = 1 << 14  # rows that a thread takes through one tree after another; so often is a tree read anew
@@ -125,7 +126,7 @@ class OfCommittee(Estimator):
         joined = self.committee_.joined
         if joined is None:
             return None
-        threads = width(getattr(self, "n_jobs", None))
+        threads = workers(getattr(self, "n_jobs", None))
 
         def mean(X):
             size = min(PIECE, max(FEW, -(-len(X) // threads)))

@@ -202,9 +202,14 @@ def copy_near(cells, stride, at, start, end, near):
         at[np.uint64(start) + k] = to
 
 
+def weights(sums):
+    """The weight of each node."""
+    return sums[:, 0] if sums.shape[1] == 2 else sums.sum(axis=1)
+
+
 def _most(ints, sums):
     """Missing values that a node did not have go where most of its rows go, by weight."""
-    weight = sums[:, 0] if sums.shape[1] == 2 else sums.sum(axis=1)
+    weight = weights(sums)
     i = np.flatnonzero(ints[:, MISSING_LEFT] == UNKNOWN)
     ints[i, MISSING_LEFT] = 2.0 * weight[i + 1] >= weight[i]
 

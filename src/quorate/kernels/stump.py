@@ -3,9 +3,10 @@
 import numpy as np
 
 from quorate.kernels.jit import U8, inline, kernel
-from quorate.kernels.split import BYTES, Moments, Node, cut_moments
+from quorate.kernels.split import BYTES, Moments, Node, between, cut_moments
 
 _cut = inline(cut_moments)
+_between = between.py_func  # called for two numbers a tree, which is not worth compiling it for
 
 
 @kernel
@@ -95,11 +96,6 @@ def _refined(X, bins, found, rules, weight, y, total, left, t, best):
     if not good[k] > best:
         return t, left, best
     return _between(x[k], x[k + 1]), np.array([wl[k], sl[k]]), good[k]
-
-
-def _between(low, high):
-    t = 0.5 * low + 0.5 * high
-    return t if low <= t < high else low
 
 
 def _three_nodes(column, t, missing_left, total, left, best, n):

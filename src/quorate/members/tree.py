@@ -67,12 +67,12 @@ class Tree(Member):
         single = self._stump(table, y, w)
         if single is not None:
             ints, floats, sums, subsets = single
-            return FittedTree.of(ints, floats, subsets, table, self._shares(sums), _weights(sums))
+            return FittedTree.of(ints, floats, subsets, table, self._shares(sums), kernels.grow.weights(sums))
         y, rows = np.asarray(y, float), np.flatnonzero(w).astype(np.uint32)
         ints, floats, sums, subsets = self._grow(table, y, w, rows, rng)
         ints, floats, sums = pruned(ints, floats, sums, self.ccp_alpha, self.criterion)
         if self.classifies:
-            return FittedTree.of(ints, floats, subsets, table, self._shares(sums), _weights(sums))
+            return FittedTree.of(ints, floats, subsets, table, self._shares(sums), kernels.grow.weights(sums))
         return self._with_leaves(ints, floats, subsets, sums, table, y, w, rows)
 
     def path(self, X, y, sample_weight=None, rng=None):
@@ -160,11 +160,6 @@ def _unseen(X, y, w):
     h, out = hashes(X, y), np.flatnonzero(w == 0)
     out = out[~np.isin(h[out], h[w > 0])]
     return out[np.unique(h[out], return_index=True)[1][:UNSEEN]]
-
-
-def _weights(sums):
-    """The weight of each node."""
-    return sums[:, 0] if sums.shape[1] == 2 else sums.sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,13 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from joblib import effective_n_jobs
-
-
-def width(n_jobs):
-    """How many threads: None is 1, −1 all cores."""
-    return 1 if n_jobs is None else effective_n_jobs(n_jobs)
-
 
 def in_pieces(threads, size, work, n):
     """work(first, last) for pieces of n rows."""
