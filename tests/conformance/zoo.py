@@ -14,9 +14,18 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 import quorate as q
+from quorate.dist.base import Lattice
 
 # Arguments that keep a test short, for every estimator that has a parameter of that name.
 CHEAP = {"n_estimators": 3, "n_init": 1, "random_state": 0}
+
+
+# And for some classes, because so little of them learns nothing.
+CHEAP_OF = {
+    "BoostedClassifier": {"n_estimators": 8, "learning_rate": 0.3},
+    "BoostedRegressor": {"n_estimators": 8, "learning_rate": 0.3},
+    "DistributionalRegressor": {"n_estimators": 8, "learning_rate": 0.3},
+}
 
 
 # More of the same class: other members, other draws, other rules. Optional, by the name of the class.
@@ -62,6 +71,31 @@ VARIANTS = {
         {"estimator": BayesianRidge(), "loss": "square"},
         {"estimator": q.TreeRegressor(max_depth=2)},
     ],
+    "BoostedClassifier": [
+        {
+            "subsample": 0.7,
+            "max_features": 0.6,
+            "growth": "level",
+            "min_samples_leaf": 2,
+            "l1_regularization": 0.1,
+        },
+        {
+            "categorical_features": [0],
+            "class_weight": "balanced",
+            "l2_regularization": 1.0,
+            "min_samples_leaf": 3,
+        },
+    ],
+    "BoostedRegressor": [
+        {"subsample": 0.7, "min_samples_leaf": 2, "residual_folds": 2},
+        {"loss": "absolute_error", "min_samples_leaf": 3, "max_depth": 4},
+        {"loss": "quantile", "quantile": 0.7, "min_samples_leaf": 3},
+        {"loss": "poisson", "min_samples_leaf": 3},
+    ],
+    "DistributionalRegressor": [
+        {"family": "student_t", "min_samples_leaf": 3, "subsample": 0.7},
+        {"family": "laplace", "loss": "crps", "min_samples_leaf": 3, "categorical_features": [0]},
+    ],
     "TreeClassifier": [{"criterion": "entropy", "min_samples_leaf": 2, "class_weight": "balanced"}],
     "TreeRegressor": [{"criterion": "absolute_error", "max_depth": 4}],
     "RandomForestClassifier": [
@@ -84,8 +118,8 @@ def found():
 
 def built(cls, **arguments):
     """An estimator with its defaults, but cheap."""
-    known = inspect.signature(cls).parameters
-    return cls(**{name: value for name, value in {**CHEAP, **arguments}.items() if name in known})
+    known, given = inspect.signature(cls).parameters, {**CHEAP, **CHEAP_OF.get(cls.__name__, {}), **arguments}
+    return cls(**{name: value for name, value in given.items() if name in known})
 
 
 CLASSES = found()
@@ -124,7 +158,16 @@ def data(estimator, n=60, seed=0):
     if is_classifier(estimator):
         return X, np.array(["ash", "birch", "cedar"])[np.searchsorted([-1.0, 1.0], signal)]
     y = np.round(8 * signal) / 8
-    return X, np.abs(y) if get_tags(estimator).target_tags.positive_only else y
+    return X, np.abs(y) if _positive(estimator) else y
+
+
+def _positive(estimator):
+    return get_tags(estimator).target_tags.positive_only
+
+
+def predicts_the_mean(model):
+    """Whether `predict` is the mean of the predictive: boosting of medians and quantiles predicts those."""
+    return getattr(model, "loss", "") not in ("huber", "absolute_error", "quantile")
 
 
 def fit(estimator, X, y, sample_weight=None, **parameters):
@@ -141,7 +184,7 @@ def answers(model, X):
     dist = model.predict_dist(X)
     if is_classifier(model):
         return {"predict": model.predict(X), "proba": model.predict_proba(X), "probs": dist.probs}
-    places = np.linspace(-4.0, 4.0, 3)[None, :]
+    places = np.array([[0.0, 1.0, 4.0] if isinstance(dist, Lattice) else [-4.0, 0.0, 4.0]])
     return {
         "predict": model.predict(X),
         "mean": dist.mean,
@@ -174,5 +217,6 @@ def is_finite(model, X):
     said = [v for v in answers(model, X).values() if v.dtype.kind == "f"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        at_prediction = model.predict_dist(X).log_prob(model.predict(X))
+        dist, at = model.predict_dist(X), model.predict(X)
+        at_prediction = dist.log_prob(np.floor(at) if isinstance(dist, Lattice) else at)
     return all(np.all(np.isfinite(v)) for v in [*said, at_prediction])

@@ -315,6 +315,25 @@ ESTIMATORS = {
     "bags of trees": (q.BaggingRegressor(q.TreeRegressor(max_leaf_values=4), max_features=3, **SMALL), X, Y),
     "boosted trees": (q.AdaBoostClassifier(q.TreeClassifier(max_depth=2), **SMALL), X, LABELS),
     "boosted trees of numbers": (q.AdaBoostRegressor(q.TreeRegressor(max_depth=2), **SMALL), X, Y),
+    "rounds": (q.BoostedClassifier(min_samples_leaf=2, warm_start=True, **SMALL), X, LABELS),
+    "rounds of names": (
+        q.BoostedRegressor(
+            "quantile", quantile=[0.2, 0.8], categorical_features="from_dtype", min_samples_leaf=3, **SMALL
+        ),
+        NAMED,
+        Y,
+    ),
+    "rounds of counts": (
+        q.BoostedRegressor("poisson", min_samples_leaf=3, **SMALL),
+        X,
+        np.round(np.abs(3 * Y)),
+    ),
+    "rounds of distributions": (
+        q.DistributionalRegressor("gamma", min_samples_leaf=3, **SMALL),
+        X,
+        np.exp(Y),
+    ),
+    "bags of rounds": (q.BaggingClassifier(q.BoostedClassifier(**SMALL), **SMALL), X, LABELS),
     "a pipeline inside and around": (
         q.BaggingClassifier(make_pipeline(StandardScaler(), q.Probabilistic(SVC())), **SMALL),
         X,
@@ -434,7 +453,14 @@ def test_every_type_has_been_here(monkeypatch):
     monkeypatch.setattr(entry, "build", lambda self, found: seen.add(self.name) or build(self, found))
     for value in [*distributions(), committee().flatten(), Ambiguity("log_loss", 0.0, 0.0, 0.0)]:
         there_and_back(value)
-    boosted = ("reweighted", "boosted residuals")
+    boosted = (
+        "reweighted",
+        "boosted residuals",
+        "rounds",
+        "rounds of names",
+        "rounds of counts",
+        "rounds of distributions",
+    )
     for name in (
         "trees",
         "columns by name",

@@ -2,6 +2,8 @@
 
 from quorate.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from quorate.estimators.bagging import BaggingClassifier, BaggingRegressor
+from quorate.estimators.boosted import BoostedClassifier, BoostedRegressor
+from quorate.estimators.distributional import DistributionalRegressor
 from quorate.estimators.filtering import FilteringClassifier
 from quorate.estimators.forest import (
     ExtraTreesClassifier,
@@ -18,6 +20,9 @@ __all__ = [
     "AdaBoostRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "BoostedClassifier",
+    "BoostedRegressor",
+    "DistributionalRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "FilteringClassifier",

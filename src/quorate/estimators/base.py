@@ -66,6 +66,12 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         tags = self.__sklearn_tags__().input_tags
         return check.table(self, X, reset=reset, allow_nan=tags.allow_nan, allow_sparse=tags.sparse)
 
+    def _on_threads(self, n):
+        """A function that has work(first, last) done for all of n rows by `n_jobs` threads; None for one thread."""
+        threads = workers(getattr(self, "n_jobs", None))
+        size = min(PIECE, max(FEW, -(-n // threads)))
+        return None if n <= size else partial(in_pieces, threads, size)
+
     def _in_blocks(self, X, speak):
         """speak(predictive) of all rows of a checked table, some at a time so that memory stays bounded."""
         blocks = [X[s : s + BLOCK] for s in range(0, X.shape[0], BLOCK)]
@@ -126,13 +132,7 @@ class OfCommittee(Estimator):
         joined = self.committee_.joined
         if joined is None:
             return None
-        threads = workers(getattr(self, "n_jobs", None))
-
-        def mean(X):
-            size = min(PIECE, max(FEW, -(-len(X) // threads)))
-            return joined.mean(X, None if len(X) <= size else partial(in_pieces, threads, size))
-
-        return mean
+        return lambda X: joined.mean(X, self._on_threads(len(X)))
 
     def explain(self, X):
         """Who said what about each row: every member's distribution, its vote, and the sum."""

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.class_weight import compute_class_weight
 
 from quorate.dist.bandwidth import smallest_gap
+from quorate.estimators import columns
 from quorate.estimators.base import Classifier, Regressor, or_as_before, root_seed
 from quorate.estimators.categories import TakesCategories
 from quorate.learn.content import folds
@@ -70,7 +70,7 @@ class OfTrees(TakesCategories):
             ccp_alpha=self.ccp_alpha,
             monotone=self._signs(d, n_classes, categorical),
             categorical=categorical,
-            class_weight=self._class_weights(data),
+            class_weight=columns.class_weights(getattr(self, "class_weight", None), data),
             **more,
         )
 
@@ -98,58 +98,13 @@ class OfTrees(TakesCategories):
 
     def _signs(self, d, n_classes, categorical):
         """−1, 0 or 1 for each column, or nothing where all are free."""
-        given = self.monotonic_cst
-        if given is None:
-            return ()
-        if isinstance(given, dict):
-            signs = self._signs_by_name(given, d)
-        else:
-            signs = np.asarray(given)
-            if signs.shape != (d,):
-                raise ValueError(f"monotonic_cst has the shape {signs.shape}, and X has {d} columns")
-        if not np.isin(signs, (-1, 0, 1)).all():
-            raise ValueError("monotonic_cst takes 1 (rising), −1 (falling) and 0 (free)")
-        if n_classes is not None and n_classes > 2 and np.any(signs):
-            raise ValueError(f"monotonic_cst is for numbers and for two classes, and y has {n_classes}")
-        if self.criterion == "absolute_error" and np.any(signs):
+        found = columns.signs(self, d, n_classes, categorical)
+        if self.criterion == "absolute_error" and any(found):
             raise ValueError(
                 'monotonic_cst is about means, and criterion="absolute_error" about medians; '
                 'use criterion="squared_error"'
             )
-        wrong = [j for j in categorical if signs[j]]
-        if wrong:
-            raise ValueError(
-                f"column {wrong[0]} holds categories, which have no order; give it 0 in monotonic_cst"
-            )
-        return tuple(int(s) for s in signs)
-
-    def _signs_by_name(self, given, d):
-        names, signs = list(getattr(self, "feature_names_in_", ())), np.zeros(d, int)
-        for name, sign in given.items():
-            if name not in names:
-                raise ValueError(f"monotonic_cst has {name!r}, and X has no such column")
-            signs[names.index(name)] = sign
-        return signs
-
-    def _class_weights(self, data):
-        """A factor for the rows of each class, of so few digits that sums are exact; "balanced" counts weights."""
-        asked = getattr(self, "class_weight", None)
-        if asked is None:
-            return ()
-        totals = np.bincount(data.y, data.weight)
-        balanced = totals.sum() / (len(totals) * totals)
-        given = (
-            balanced
-            if asked == "balanced"
-            else compute_class_weight(asked, classes=data.classes, y=data.classes)
-        )
-        for label, factor in zip(data.classes.tolist(), given, strict=True):
-            if not 0 < factor < np.inf:
-                raise ValueError(
-                    f"class_weight of {label!r} is {factor}; it must be positive and finite (leave rows out that are "
-                    f"not to be learned)"
-                )
-        return tuple(given.astype(np.float32).astype(float).tolist())
+        return found
 
 
 class _OneTree(OfTrees):

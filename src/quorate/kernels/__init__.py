@@ -6,7 +6,19 @@ Kernels run without Python's lock, on fixed chunks in a fixed order, so that thr
 from importlib import import_module
 from typing import Any
 
-_FILES = ("bins", "grow", "rounds", "split", "stump", "walk")
+_FILES = (
+    "bins",
+    "boost",
+    "contributions",
+    "crew",
+    "gain",
+    "grow",
+    "rounds",
+    "slopes",
+    "split",
+    "stump",
+    "walk",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -38,3 +38,13 @@ def place_codes(X, codes, counts, columns, rows, out):
                 else:
                     hi = middle
             out[i, j] = lo if lo < counts[j] and codes[j, lo] == x else MISSING
+
+
+@kernel
+def turn(cells, stride, out):
+    """out[j, i] = bin of row i and column j, by blocks that stay in the nearest cache."""
+    d, n = out.shape
+    for start in range(0, n, 512):
+        for j in range(d):
+            for i in range(start, min(start + 512, n)):
+                out[j, i] = cells[i * stride + j]

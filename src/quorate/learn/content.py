@@ -58,6 +58,23 @@ def units(weight, log_u):
     return u
 
 
+def set_aside(h, y, share, classes=None):
+    """Which rows, of these hashes, are set aside: `share` of the distinct ones, of each class where there are classes.
+
+    A class with one distinct row keeps it.
+    """
+    unique, first, inverse = np.unique(h, return_index=True, return_inverse=True)
+    out = np.zeros(len(unique), bool)
+    for mine in [np.arange(len(unique))] if classes is None else _by_class(y[first], len(classes)):
+        if len(mine) > 1:
+            out[mine] = np.diff(np.floor(share * np.arange(len(mine) + 1) + 0.5)) > 0
+    return out[inverse]
+
+
+def _by_class(y, n_classes):
+    return [np.flatnonzero(y == code) for code in range(n_classes)]
+
+
 class Slots:
     """The slots of some rows: as many as the rows count for, in the order of their content."""
 
@@ -79,6 +96,13 @@ class Slots:
         """(the row of each slot, how likely it is to be drawn)."""
         rows = self.rows if self.owner is None else self.owner
         return rows, np.ones(len(rows)) if self.whole else self.weight
+
+    def first(self, n):
+        """The number of the first slot of each of n rows."""
+        out = np.zeros(n, np.uint64)
+        each = self.weight if self.whole and self.weight is not None else np.ones(len(self.rows))
+        out[self.rows] = (np.cumsum(each) - each).astype(np.uint64)
+        return out
 
     def put(self, per_slot, out):
         """Add a number for each slot to the rows that own them."""

@@ -5,6 +5,7 @@ Of categories each has its bin; where there are too many, the rarest are taken f
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -31,6 +32,13 @@ class Binned:
     def shape(self):
         """(rows, columns) of X."""
         return self.X.shape
+
+    @cached_property
+    def columns(self):
+        """The bins column by column, (d, n)."""
+        out = np.empty(self.shape[::-1], np.uint8)
+        kernels.bins.turn(self.cells, self.stride, out)
+        return out
 
 
 def binned(X, weight=None, categorical=()):

@@ -12,7 +12,7 @@ the worst that a bad file does is a ModelFormatError.
   trust.py says which types the caller must have named
 """
 
-from quorate.store import committees, distributions, estimators  # noqa: F401 — they enter their types
+from quorate.store import boosted, committees, distributions, estimators  # noqa: F401 — they enter their types
 from quorate.store.checkpoint import Checkpoint
 from quorate.store.format import ModelFormatError
 from quorate.store.model import load, save

@@ -8,6 +8,7 @@ from quorate.learn.crossfit import Calibrated, Residuals
 from quorate.learn.filter import Recursion
 from quorate.learn.resample import All, BayesianBootstrap, Bootstrap, Subsample
 from quorate.members import Decided, FittedEstimator, OnColumns, Softened
+from quorate.members.boosted import Boosted, OfClasses
 from quorate.members.doubt import Doubt
 from quorate.members.tree import FittedTree
 from quorate.store.checks import (
@@ -79,6 +80,8 @@ def said_by(member):
         return member.classes
     if isinstance(member, FittedTree):
         return np.arange(member.values.shape[1]) if member.samples is None else None
+    if isinstance(member, Boosted):
+        return np.arange(member.voice.n_classes) if isinstance(member.voice, OfClasses) else None
     asked = isinstance(member, FittedEstimator | Decided)
     return getattr(member.estimator, "classes_", None) if asked else None
 
@@ -100,7 +103,7 @@ def takes(member, width, what):
         takes(member.member, len(member.columns), what)
     elif isinstance(member, Softened):
         takes(member.member, width, what)
-    elif isinstance(member, FittedTree):
+    elif isinstance(member, FittedTree | Boosted):
         require(member.n_features == width, f"{what} expects {member.n_features} columns of {width}")
     elif isinstance(member, Committee):
         for m, inner in enumerate(member.members):

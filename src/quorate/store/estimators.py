@@ -14,6 +14,9 @@ from quorate.estimators import (
     AdaBoostRegressor,
     BaggingClassifier,
     BaggingRegressor,
+    BoostedClassifier,
+    BoostedRegressor,
+    DistributionalRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     FilteringClassifier,
@@ -23,11 +26,13 @@ from quorate.estimators import (
     TreeClassifier,
     TreeRegressor,
 )
+from quorate.learn.boost import Course
 from quorate.learn.crossfit import Calibrated, Residuals
 from quorate.learn.filter import Recursion
 from quorate.learn.loop import Job, Seat
 from quorate.learn.resample import All, BayesianBootstrap, Bootstrap, ResampleState, Subsample
 from quorate.members import Softened
+from quorate.members.boosted import Boosted
 from quorate.members.tree import FittedTree
 from quorate.store.checks import (
     MAX_FEATURES,
@@ -193,6 +198,40 @@ _bagging(RandomForestClassifier, _forest, classes_=labels, _levels=_levels)
 _bagging(ExtraTreesClassifier, _forest, classes_=labels, _levels=_levels)
 _bagging(RandomForestRegressor, _forest, _levels=_levels)
 _bagging(ExtraTreesRegressor, _forest, _levels=_levels)
+
+
+# Boosting
+
+
+def _boosted(model):
+    member = model.member_
+    takes(member, model.n_features_in_, "member_")
+    codes, known = said_by(member), len(getattr(model, "classes_", ()))
+    require(member.voice is not None, "the model says nothing")
+    require((0 if codes is None else len(codes)) == known, "the model speaks of other classes")
+    require(member.n_rounds == model.n_estimators_, "there should be as many rounds as n_estimators_")
+    named(model, member)
+    for course in getattr(model, "_courses", ()):
+        takes(course.model, model.n_features_in_, "a course")
+        require(len(course.model.start) == len(member.start), "a course has other scores than the model")
+
+
+def _of_rounds(cls, **more):
+    estimator(
+        cls,
+        member_=a(Boosted),
+        n_estimators_=whole(0, 1 << 31),
+        _seed=whole(0, MAX_SEED),
+        _levels=_levels,
+        **more,
+        may={"_courses": each(a(Course), least=1)},
+        agree=_boosted,
+    )
+
+
+_of_rounds(BoostedClassifier, classes_=labels)
+_of_rounds(BoostedRegressor)
+_of_rounds(DistributionalRegressor)
 
 
 # Boosting by filtering

@@ -29,15 +29,24 @@ FIELDS = (
 
 def _fields(tree):
     """The categories, whose columns are numbers, as pairs."""
-    fields = {name: getattr(tree, name) for name in FIELDS}
-    return {**fields, "codes": tuple((int(j), codes) for j, codes in sorted(tree.codes.items()))}
+    return {**{name: getattr(tree, name) for name in FIELDS}, "codes": as_codes(tree.codes)}
 
 
 def _tree(found):
-    return FittedTree(**{**found, "codes": dict(found["codes"])})
+    return FittedTree(**{**found, "codes": from_codes(found["codes"])})
 
 
-def _codes(value):
+def as_codes(codes):
+    """Categories, whose columns are numbers, as pairs."""
+    return tuple((int(j), known) for j, known in sorted(codes.items()))
+
+
+def from_codes(pairs):
+    """And back."""
+    return dict(pairs)
+
+
+def is_codes(value):
     """Pairs of a column and its categories, which rise."""
     require(type(value) is tuple, "should be a tuple of columns and categories")
     for pair in value:
@@ -58,8 +67,8 @@ def _sound(tree):
         is_array(getattr(tree, name), np.dtype(float), (n,), name)
     is_array(tree.subsets, np.dtype(np.uint64), (k, 4), "subsets")
     leaf = preorder(tree.right)
-    _leaves(tree, leaf)
-    _questions(tree, ~leaf, k)
+    leaves_ask_nothing(tree, leaf)
+    questions(tree, ~leaf, k)
     good = np.all(np.isfinite(tree.weight)) and np.all(tree.weight > 0)
     require(good and np.all(np.isfinite(tree.gain)) and np.all(tree.gain >= 0), "rows and gains are numbers")
     is_array(tree.values, np.dtype(float), (n, *np.shape(tree.values)[1:2]), "values")
@@ -82,13 +91,14 @@ def preorder(right):
     return leaf
 
 
-def _leaves(tree, leaf):
+def leaves_ask_nothing(tree, leaf):
     """A leaf leads to itself, whatever x is: nothing is below NaN, and what is missing goes right."""
     good = np.all(tree.column[leaf] == 0) and np.all(np.isnan(tree.threshold[leaf]))
     require(good, "a leaf should ask nothing")
 
 
-def _questions(tree, inner, k):
+def questions(tree, inner, k):
+    """Each asks for a column that is there: numbers by a threshold, categories by a set of their own."""
     walk, column, t = kernels.walk, tree.column[inner], tree.threshold[inner]
     j, category = column & walk.COLUMN, (column & walk.CATEGORY) != 0
     require(np.all(column < 1 << 31), "a node has flags that are none")  # all other bits have a meaning
@@ -160,7 +170,7 @@ put(
     weight=anything,
     gain=anything,
     n_features=whole(1, MAX_FEATURES),
-    codes=_codes,
+    codes=is_codes,
     samples=optional(a(Samples)),
     which=anything,
     read=_fields,

@@ -1,0 +1,550 @@
+"""Rounds of boosting: slopes, a tree down them, a step (Friedman, 2001); second order (Chen and Guestrin, 2016).
+
+    f ← f + ν · tree(x),     leaves −G / (H + λ),     G = Σ g, H = Σ h over the rows of a leaf
+
+`Rounds` is all that goes on in memory: the scores of all rows, and a crew of threads that share the kernels. The same
+bits come from any number of threads, and from rounds that are done in parts.
+"""
+
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from quorate import kernels
+from quorate.members.losses import Classes, Given, Huber, Quantiles, TwoClasses, quantile
+
+PIECE = 8192
+MANY = 1 << 15  # rows from which slopes are packed
+DIGITS = 5  # binary digits that the mean slope must have left when packed
+MOST_ROWS = 1 << 24  # that words have digits for
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How trees of boosting are grown, and what is shown to each."""
+
+    learning_rate: float = 0.1
+    max_leaf_nodes: int = 31
+    max_depth: int | None = None
+    by_level: bool = False
+    min_samples_leaf: float = 20
+    min_child_weight: float = 1e-3
+    l1: float = 0.0
+    l2: float = 0.0
+    min_gain: float = 0.0
+    subsample: float = 1.0
+    max_features: float = 1.0
+    monotone: tuple = ()
+    smooth: float = 10.0  # rows that a category is thought to have had with a slope of 0
+    l2_categories: float = 10.0
+    gradients: str = "auto"
+
+
+class Crew:
+    """Threads that go through the same stages again and again: `steps`, functions of (thread, stage)."""
+
+    def __init__(self, threads, steps):
+        self.word, self.stage, self.steps = kernels.crew.crew(), 0, steps
+        self._helpers = [threading.Thread(target=self._help, args=(t,)) for t in range(1, threads)]
+
+    def __enter__(self):
+        self.word[:] = 0
+        self.stage = 0
+        for helper in self._helpers:
+            helper.start()
+        return self
+
+    def __exit__(self, *error):
+        kernels.crew.leave(self.word)
+        for helper in self._helpers:
+            helper.join()
+
+    def _help(self, thread):
+        stage = 0
+        while stage < kernels.crew.FOREVER:
+            self.steps[stage % len(self.steps)](thread, stage)
+            # Who is late need not see what is over.
+            stage = max(stage + 1, int(self.word[kernels.crew.STAGE]))
+
+    def lead(self):
+        """Do the next stage."""
+        self.steps[self.stage % len(self.steps)](0, self.stage)
+        self.stage += 1
+
+    def skip(self):
+        """Leave the next stage out."""
+        self.stage += 1
+        self.word[kernels.crew.STAGE] = self.stage
+
+
+class Grower:
+    """The memory in which trees are grown from slopes, for `threads` that share it."""
+
+    def __init__(self, growth, kind, table, columns, monotone, threads, n_rows):
+        split = kernels.gain
+        d, size, words = table.shape[1], kind.size, table.stride // 8
+        leaves = min(growth.max_leaf_nodes, max(n_rows, 2))
+        bins, most = words * 8 * 256, 2 * leaves + 1
+        per_bin = 1 if isinstance(kind, split.Packed) else 2 * size
+        b, self.kind, self.threads, n = kernels.boost, kind, threads, len(table)
+        meaning = np.zeros((d, 2), np.int8)
+        meaning[list(table.codes), 0] = 1
+        meaning[:, 1] = growth.monotone or 0
+        self.rules = split.Rules(
+            leaves,
+            1 << 30 if growth.max_depth is None else growth.max_depth,
+            int(growth.by_level),
+            max(1, round(growth.max_features * d)),
+            float(growth.l1),
+            float(growth.l2),
+            max(float(growth.min_gain), float(np.finfo(float).tiny)),
+        )
+        self.plan = np.zeros(b.PLAN, np.int64)
+        self.slots = np.arange(leaves, -1, -1) * bins
+        self.table = b.Table(table.cells.view(np.uint64), table.columns, words, table.edges, meaning)
+        self.scale = b.Scale(np.ones(2 * size), np.ones(size + 2))
+        self.rows = b.Rows(
+            np.zeros(n, np.uint32),
+            np.empty(2 * n, np.uint32),
+            np.empty((n // b.PIECE + 1, 3), np.int64),
+            np.zeros(257, np.uint8),
+        )
+        self.nodes = b.Tree(
+            np.empty((most, 6), np.int32),
+            np.empty((most, 2)),
+            np.empty((most, 2 * size), np.int64),
+            np.empty((most, 4), np.uint64),
+        )
+        self.leaves = b.Leaves(
+            np.empty((most, 7), np.int64),
+            np.empty((most, 4)),
+            np.empty((most, 2 * size), np.int64),
+            np.empty((most, 8), np.uint64),
+            np.empty_like(self.slots),
+        )
+        self.hists = b.Histograms(
+            np.zeros((leaves + 1 + threads) * bins * per_bin, np.int64),
+            (leaves + 1 + np.arange(threads)) * bins,
+            np.zeros(threads, np.int64),
+        )
+        self.found = b.Found(
+            np.empty((words, 2, 4), np.int64),
+            np.empty((words, 2, 2 * size), np.int64),
+            np.empty((words, 2, 8), np.uint64),
+            np.empty((words, 2)),
+        )
+        self.draws = b.Draws(
+            np.ones((2, d + 1), np.uint8), np.arange(d, dtype=np.uint32), np.zeros(1, np.uint64)
+        )
+        self.rooms = [split.room_for(kind) for _ in range(threads)]
+        self.values = np.zeros((most, size))
+        self.word = kernels.crew.crew()
+
+    def begin(self, rows, totals, key):
+        """Be ready to grow a tree of some rows, whose slopes have these totals."""
+        k, plan, n = kernels.boost, self.plan, len(rows)
+        self.rows.at[:n] = rows
+        self.leaves.free[:], self.hists.used[:] = self.slots, 0
+        self.draws.order[:], self.draws.state[0] = np.arange(len(self.draws.order)), key
+        plan[:] = 0
+        plan[k.LEAVES] = plan[k.NODES] = 1
+        plan[k.FREE], plan[k.SMALL], plan[k.LARGE] = len(self.slots) - 1, 0, -1
+        plan[k.SMALL_SLOT] = self.slots[-1]
+        self.leaves.ints[0] = self.slots[-1], 0, -1, -1, 0, 0, 0
+        self.leaves.floats[0] = -np.inf, np.inf, -1.0, np.nan
+        self.nodes.ints[0] = -1, 0, -1, 0, n, -1
+        self.nodes.floats[0] = np.nan, 0.0
+        self.nodes.sums[0] = totals
+
+    def grow(self, thread, stage, word, values):
+        """Take part in growing it."""
+        kernels.boost.grow(
+            thread,
+            self.threads,
+            word,
+            stage,
+            self.kind,
+            self.table,
+            self.rules,
+            self.scale,
+            self.plan,
+            self.hists,
+            self.rows,
+            values,
+            self.nodes,
+            self.leaves,
+            self.found,
+            self.draws,
+            self.rooms[thread],
+        )
+
+    @property
+    def count(self):
+        """How many nodes there are."""
+        return int(self.plan[kernels.boost.NODES])
+
+    def steps(self):
+        """Newton's step of each node, within its bounds: −G / (H + λ)."""
+        n, rules = self.count, self.rules
+        sums = self.nodes.sums[:n] * self.scale.unit
+        g, h = sums[:, ::2], sums[:, 1::2] + rules.l2
+        t = np.sign(g) * np.maximum(np.abs(g) - rules.l1, 0.0) if rules.l1 else g
+        with np.errstate(divide="ignore", invalid="ignore"):
+            v = np.where(h > 0, -t / h, 0.0)
+        bounds = self.leaves.floats[:n]
+        return np.clip(v, bounds[:, :1], bounds[:, 1:2]) if self.table.meaning[:, 1].any() else v
+
+    def tree(self):
+        """(ints, floats, values, subsets) of the tree, its nodes in preorder."""
+        n, k = self.count, int(self.plan[kernels.boost.SUBSETS])
+        out = np.empty((n, 6), np.int32), np.empty((n, 2)), np.empty((n, self.values.shape[1]))
+        room = np.zeros((n + 1, 2), np.int64)
+        kernels.grow.in_preorder(
+            self.nodes.ints, self.nodes.floats, self.values, self.leaves.ints, room, *out
+        )
+        return *out, self.nodes.subsets[:k].copy()
+
+
+class Rounds:
+    """A boosted model in the making: `f` (groups, n, outputs of a tree) are the scores of all rows.
+
+    `times` says how often each row counts (0: it is not learned from; None: all do once), `factor` what its slopes are
+    multiplied by (None: 1), and `slots` number its copies for draws.
+    """
+
+    def __init__(
+        self, growth, loss, table, y, start, *, times=None, factor=None, slots=None, seed=0, threads=1
+    ):
+        self.growth, self.loss, self.table, self.slots, self.seed = growth, loss, table, slots, seed
+        self.y = np.ascontiguousarray(y, dtype=float)
+        self.counts, n = times, len(y)
+        self.times = np.zeros(0, np.int64) if times is None else times.astype(np.int64)
+        self.factor = np.zeros(0) if factor is None else factor
+        self.groups: int = loss.outputs if loss.apart else 1
+        self.wide: int = 1 if loss.apart else loss.outputs
+        self.f = np.ascontiguousarray(start.T.reshape(self.groups, self.wide, n).transpose(0, 2, 1))
+        self.unseen, self.n_unseen = np.zeros(n, np.uint32), np.zeros(1, np.int64)
+        self._share(self.times)
+        self.kind = self._kind()
+        words = 1 if isinstance(self.kind, kernels.gain.Packed) else 2 * self.wide
+        self.values = np.zeros((self.groups, n * words), np.int64)
+        self.per, self.key = np.ones(2 * self.wide), np.zeros(1, np.uint64)
+        self.totals = np.zeros(
+            (-(-n // PIECE), 2 * self.wide * (self.groups if self._softmax else 1)), np.int64
+        )
+        self.extents = np.zeros((-(-n // PIECE), 3))
+        if isinstance(loss, Given):
+            self.given = np.empty((n, self.wide)), np.empty((n, self.wide))
+        columns = table.columns
+        self.apart = self.groups >= 2 * threads and threads > 1
+        made = (self.kind, table, columns, growth.monotone)
+        self.growers = [
+            Grower(growth, *made, 1 if self.apart else threads, len(self.rows))
+            for _ in range(threads if self.apart else 1)
+        ]
+        self.threads, self.steps = threads, self._steps()
+        self.crew = Crew(1, self.steps)
+        self.done = 0  # rounds
+
+    @contextmanager
+    def at_work(self):
+        """With a crew."""
+        self.crew = Crew(self.threads, self.steps)
+        with self.crew:
+            yield
+
+    def scores(self, rows):
+        """The scores of some rows, (n, outputs)."""
+        return self.f[:, rows].transpose(1, 0, 2).reshape(len(rows), self.groups * self.wide)
+
+    # what does not change
+
+    @property
+    def _softmax(self):
+        return isinstance(self.loss, Classes)
+
+    @property
+    def _total(self):
+        """How many rows are learned from, each as often as it counts."""
+        return len(self.y) if not len(self.times) else int(self.times.sum(dtype=np.int64))
+
+    def _share(self, times):
+        """Part the rows into those that are learned from and those that are not."""
+        if not len(times):
+            self.rows: np.ndarray = np.arange(len(self.y), dtype=np.uint32)
+            return
+        there = times > 0
+        self.rows, unseen = (np.flatnonzero(part).astype(np.uint32) for part in (there, ~there))
+        self.unseen[: len(unseen)], self.n_unseen[0] = unseen, len(unseen)
+
+    def _kind(self):
+        """Packed where that is asked for, or rows are many and words have digits enough; else Pairs."""
+        packed, pairs = kernels.gain.Packed(1), kernels.gain.Pairs(self.wide)
+        asked = self.growth.gradients
+        if self.wide > 1 or asked == "exact" or isinstance(self.loss, Given):
+            return pairs
+        if asked == "quantised":
+            return packed
+        if len(self.rows) < MANY or self._total > MOST_ROWS:
+            return pairs
+        most, _, mean = self._extent_alone()
+        digits = 31 - np.log2(max(self._total, 1))
+        return packed if mean > 0 and digits + np.log2(mean / most) >= DIGITS else pairs
+
+    def _steps(self):
+        """What the crew does each round, stage by stage."""
+        groups = range(self.groups)
+        if self._softmax:
+            first = [self._follow_classes]
+        elif isinstance(self.loss, Given):
+            first = [self._follow_given]
+        elif self._moving:
+            first = []
+        elif self.loss.bounded:
+            first = [partial(self._follow, k) for k in groups]
+        else:
+            first = [self._extent, partial(self._follow, 0)]
+        if self.apart:
+            return [*first, self._trees]
+        steps = [
+            [partial(self._grow, k), partial(self._step, k), partial(self._step_unseen, k)] for k in groups
+        ]
+        return [*first, *(step for three in steps for step in three)]
+
+    @property
+    def _moving(self):
+        """Whether the loss itself changes from round to round, so that the leader alone knows it."""
+        return isinstance(self.loss, Huber)
+
+    # stages
+
+    def _follow(self, k, thread, stage, word=None, loss=None):
+        slopes, loss = kernels.slopes, self._kernel(k) if loss is None else loss
+        slopes.follow(
+            thread, self.crew.word if word is None else word, stage, self.kind, loss, self.f[k, :, 0], self.y,
+            self.factor, self.times, self.per, self.key, self.values[k], self.totals,
+        )  # fmt: skip
+
+    def _kernel(self, k):
+        if isinstance(self.loss, Quantiles):
+            return self.loss.kernel(None, None, None, k)
+        return self.loss.kernel(self.f[0, :, 0], self.y, None)
+
+    def _extent(self, thread, stage):
+        self._extent_of(thread, self.crew.word, stage)
+
+    def _extent_of(self, thread, word, stage):
+        kernels.slopes.extent(
+            thread,
+            word,
+            stage,
+            self._kernel(0),
+            self.f[0, :, 0],
+            self.y,
+            self.factor,
+            self.times,
+            self.extents,
+        )
+
+    def _follow_classes(self, thread, stage):
+        kernels.slopes.follow_classes(
+            thread, self.crew.word, stage, self.kind, self.f[:, :, 0], self.y, self.factor, self.times, self.per,
+            self.key, self.values, self.totals,
+        )  # fmt: skip
+
+    def _follow_given(self, thread, stage):
+        kernels.slopes.follow_given(
+            thread, self.crew.word, stage, self.given[0], self.given[1], self.times, self.per, self.values[0],
+            self.totals,
+        )  # fmt: skip
+
+    def _grow(self, k, thread, stage):
+        self.growers[0].grow(thread, stage, self.crew.word, self.values[k])
+
+    def _step(self, k, thread, stage, grower=None, word=None):
+        g = grower or self.growers[0]
+        count = g.plan[kernels.boost.NODES : kernels.boost.NODES + 1]
+        word = self.crew.word if word is None else word
+        kernels.slopes.step(thread, word, stage, self.f[k], g.rows.at, g.nodes.ints, count, g.values)
+
+    def _step_unseen(self, k, thread, stage, grower=None, word=None):
+        g = grower or self.growers[0]
+        word = self.crew.word if word is None else word
+        kernels.slopes.step_unseen(
+            thread, word, stage, self.f[k], self.unseen, self.n_unseen, g.table.columns, g.nodes.ints, g.leaves.ints,
+            g.nodes.subsets, g.values,
+        )  # fmt: skip
+
+    def _trees(self, thread, stage):
+        """All groups' trees, each grown by one thread."""
+        crew, word = kernels.crew, self.crew.word
+        if thread == 0:
+            crew.open_phase(word, self.groups)
+        while (k := crew.take(thread, word, stage)) >= 0:
+            self._tree_alone(k, self.growers[thread])
+            crew.done(word)
+
+    def _tree_alone(self, k, grower):
+        grower.word[:] = 0
+        self._begin(k, grower)
+        grower.grow(0, 0, grower.word, self.values[k])
+        self._decide(k, grower)
+        self._step(k, 0, 1, grower, grower.word)
+        if self.n_unseen[0]:
+            self._step_unseen(k, 0, 2, grower, grower.word)
+
+    # a round
+
+    def round(self):
+        """The trees of the next round, one for each group."""
+        self.key[0], crew = _mixed(self.seed, self.done), self.crew
+        if self.growth.subsample < 1:
+            self._draw()
+        self._slopes()
+        self.trees: list = [None] * self.groups
+        if self.apart:
+            crew.lead()
+        for k in () if self.apart else range(self.groups):
+            grower = self.growers[0]
+            self._begin(k, grower)
+            crew.lead()
+            self._decide(k, grower)
+            crew.lead()
+            crew.lead() if self.n_unseen[0] else crew.skip()
+        self.done += 1
+        return self.trees
+
+    def _draw(self):
+        """Which rows are shown, and how often: each copy by lot."""
+        base = np.ones(len(self.y), np.int64) if self.counts is None else self.counts.astype(np.int64)
+        times = np.empty_like(base)
+        kernels.slopes.draw_times(self.slots, base, self.growth.subsample, self.key, times)
+        times = times if times.any() else base
+        if len(self.times):
+            self.times[:] = times
+        else:
+            self.times = times
+        self._share(self.times)
+
+    def _slopes(self):
+        """Find the units of this round, and the slopes of all rows in them."""
+        crew, total, loss = self.crew, self._total, self.loss
+        if isinstance(loss, Given):
+            for own, found in zip(self.given, loss.slopes(self.f[0], self.y), strict=True):
+                own[:] = found * self.factor[:, None] if len(self.factor) else found
+            shown = slice(None) if not len(self.times) else self.times > 0
+            most = np.stack([np.abs(s[shown]).max(axis=0) for s in self.given], axis=1).ravel()
+            self._set_units(most, total)
+            crew.lead()
+        elif self._moving:
+            own, weight = kernels.crew.crew(), self._weight_of(self.rows)
+            now = loss.kernel(self.f[0, self.rows, 0], self.y[self.rows], weight)
+            self._set_units(np.array([now.delta, 1.0]) * self._largest, total)
+            self._follow(0, 0, 0, own, now)
+        elif self._softmax:
+            self._set_units(np.array([1.0, 0.25 * loss.outputs / (loss.outputs - 1)]) * self._largest, total)
+            crew.lead()
+        elif loss.bounded:
+            steep = np.array([1.0, 0.25 if isinstance(loss, TwoClasses) else 1.0])
+            self._set_units(steep * self._largest, total)
+            self._sums = []
+            for _ in range(self.groups):
+                crew.lead()
+                self._sums.append(self.totals.sum(axis=0))
+        else:
+            crew.lead()
+            self._set_units(self.extents.max(axis=0)[:2], total)
+            crew.lead()
+
+    @property
+    def _largest(self):
+        return float(self.factor.max()) if len(self.factor) else 1.0
+
+    def _weight_of(self, rows):
+        """The weights of some rows, or None where all weigh the same."""
+        if not (len(self.times) or len(self.factor)):
+            return None
+        return (self.times[rows] if len(self.times) else 1) * (self.factor[rows] if len(self.factor) else 1.0)
+
+    def _extent_alone(self):
+        """(largest |g|, largest h, mean |g|) of the scores as they are."""
+        self.extents = np.zeros((-(-len(self.y) // PIECE), 3))
+        if self._softmax or isinstance(self.loss, TwoClasses | Quantiles):
+            return 1.0, 1.0, 1.0
+        if self._moving:
+            return 1.0, 1.0, 0.25
+        self._extent_of(0, kernels.crew.crew(), 0)
+        g, h, _ = self.extents.max(axis=0)
+        return g, h, self.extents[:, 2].sum() / max(len(self.rows), 1)
+
+    def _set_units(self, most, total):
+        """Powers of two, so large that no sum of `total` rows, each up to `most`, is too large for its place."""
+        packed = isinstance(self.kind, kernels.gain.Packed)
+        for c, m in enumerate(most):
+            room = 2.0 ** ((31 if c % 2 == 0 else 32) if packed else 61)
+            m = max(float(m), float(np.finfo(float).tiny))
+            digits = min(np.floor(np.log2(room / total) - np.log2(m)), 1000.0)
+            while packed and (m * 2.0**digits + 1.0) * total >= room:
+                digits -= 1
+            self.per[c] = 2.0**digits
+        for grower in self.growers:
+            grower.scale.unit[:] = 1.0 / self.per
+
+    def _begin(self, k, grower):
+        """Tell a grower which rows and slopes there are, and what is required of leaves."""
+        growth, size = self.growth, self.wide
+        if self._softmax:
+            totals = self.totals[:, 2 * k : 2 * k + 2].sum(axis=0)
+        elif self.groups > 1:
+            totals = self._sums[k]
+        else:
+            totals = self.totals.sum(axis=0)
+        # min_samples_leaf means: as much curvature as so many rows have on average.
+        mean = np.maximum(totals[1::2] * grower.scale.unit[1::2], np.finfo(float).tiny) / self._total
+        least = growth.min_samples_leaf * mean * size
+        if size == 1:
+            least = np.maximum(least, growth.min_child_weight)
+        grower.scale.need[:size] = 1.0 / least * (1 + 1e-9)
+        grower.scale.need[size:] = growth.l2_categories * mean.mean(), growth.smooth * mean.mean()
+        grower.begin(self.rows, totals, _mixed(int(self.key[0]), k))
+
+    def _decide(self, k, grower):
+        """The value of each node: Newton's step, or a quantile; times the learning rate."""
+        n, level = grower.count, self.loss.levels[k] if isinstance(self.loss, Quantiles) else None
+        steps = self.loss.leaf(grower.steps())
+        if level is not None:
+            steps = self._quantiles(k, grower, level, steps)
+        grower.values[:n] = self.growth.learning_rate * steps
+        ints, floats, values, subsets = grower.tree()
+        self.trees[k] = (ints, floats, values, subsets, self._weigh(grower, ints))
+
+    def _weigh(self, grower, ints):
+        """The weight of the rows of each node."""
+        first, last = ints[:, kernels.grow.FIRST], ints[:, kernels.grow.LAST]
+        w = self._weight_of(grower.rows.at[: len(self.rows)])
+        if w is None:
+            return (last - first).astype(float)
+        total = np.concatenate([[0.0], np.cumsum(w, dtype=float)])
+        return np.maximum(total[last] - total[first], float(np.finfo(float).tiny))
+
+    def _quantiles(self, k, grower, level, steps):
+        """Leaves as the quantile of what is left of their rows."""
+        g = kernels.grow
+        at = grower.rows.at[: len(self.rows)]
+        left = self.y[at] - self.f[k, at, 0]
+        w = self._weight_of(at)
+        for i in np.flatnonzero(grower.nodes.ints[: grower.count, g.COLUMN] < 0):
+            own = slice(grower.nodes.ints[i, g.FIRST], grower.nodes.ints[i, g.LAST])
+            steps[i, 0] = quantile(left[own], level, None if w is None else w[own])
+        return steps
+
+
+def _mixed(seed, i):
+    """64 bits of a seed and a number."""
+    z = (seed + (i + 1) * 0x9E3779B97F4A7C15) & (2**64 - 1)
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & (2**64 - 1)
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & (2**64 - 1)
+    return z ^ (z >> 31)
