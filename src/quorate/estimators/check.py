@@ -7,6 +7,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
 LARGEST = float(np.finfo(np.float32).max)  # many members compute in float32, and squares must not overflow
+SPAN = 1 << 12  # values of classes that are found by counting
 WHOLE = 2.0**53  # up to here every whole number is a float
 REMEDY = {
     "text": "encode it before this estimator, which hands its members numbers: "
@@ -204,7 +205,17 @@ def classes(estimator, X, y):
             check_classification_targets(y)
     except ValueError as error:
         raise ValueError(f"{error} Use a regressor, or cut y into classes (pandas.cut).") from error
-    return np.unique(y, return_inverse=True)
+    return _coded(y)
+
+
+def _coded(y):
+    """(the distinct values in order, the place of each among them), by counting where they are small whole numbers."""
+    small = y.dtype.kind in "iu" and y.size and -SPAN < y.min() and y.max() < SPAN
+    if not small:
+        return np.unique(y, return_inverse=True)
+    place = y.astype(np.intp) + SPAN
+    there = np.bincount(place) > 0
+    return (np.flatnonzero(there) - SPAN).astype(y.dtype), (np.cumsum(there) - 1)[place]
 
 
 def numbers(estimator, X, y):

@@ -85,7 +85,7 @@ class More(Member):
         return ("bins", self.categorical)
 
     def prepare(self, X, sample_weight=None):
-        return binned(X, sample_weight, self.categorical)
+        return binned(X, sample_weight, self.categorical, self.threads)
 
     def __getstate__(self):
         return {**vars(self), "live": {}}
@@ -248,7 +248,7 @@ class Boost(Scheme):
             judges,
             data.slots.first(len(data)) if self.growth.subsample < 1 else None,
             int(data.rng(c, SEED).integers(2**63)),
-            self.threads if len(state.chains) == 1 else 1,
+            self.threads,
             chain.course,
             chain.live,
         )

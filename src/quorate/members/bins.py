@@ -1,9 +1,11 @@
 """Bins: what trees look at in place of values. At most 255 a column, and one for missing values.
 
 A column of few values has a bin for each; another one bins of about equal weight, never between two equal values.
-Of categories each has its bin; where there are too many, the rarest are taken for missing.
+Of categories each has its bin; where there are too many, the rarest are taken for missing. Of more than 262 144 rows,
+the bins are learned from so many of them.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,6 +14,8 @@ import numpy as np
 from quorate import kernels
 
 BINS, MISSING = 255, 255
+ENOUGH = 1 << 18  # rows that bins are learned from
+PIECE = 1 << 14  # rows of which a thread finds the bins
 MOST_CELLS = 1 << 31
 
 
@@ -41,7 +45,7 @@ class Binned:
         return out
 
 
-def binned(X, weight=None, categorical=()):
+def binned(X, weight=None, categorical=(), threads=1):
     """The table in bins; `categorical` numbers the columns whose values are names, not quantities."""
     n, d = X.shape
     stride = 1 << max(3, (d - 1).bit_length()) if d <= 64 else -(-d // 64) * 64
@@ -50,19 +54,47 @@ def binned(X, weight=None, categorical=()):
             f"X has {n} rows of {d} columns, {n * stride:.3g} cells in bins, and trees take at most {MOST_CELLS:.3g}; "
             f"fit to a sample of the rows, or to fewer columns"
         )
-    edges, cells = np.full((d, 2, 256), np.inf), np.zeros((n, stride), np.uint8)
+    edges, cells, tops = (
+        np.full((d, 2, 256), np.inf),
+        np.zeros((n, stride), np.uint8),
+        np.full((d, 256), np.inf),
+    )
     codes = {int(j): _categories(X[:, j], weight) for j in categorical}
     numeric = np.array([j for j in range(d) if j not in codes], dtype=np.int64)
-    tops = np.full((d, 256), np.inf)
-    for j in numeric:
-        lows, highs = _edges(X[:, j], weight)
+    some = _some(X, weight) if n > ENOUGH else (X, weight)
+
+    def learn(j):
+        lows, highs = _edges(some[0][:, j], some[1])
+        if n > ENOUGH:  # other rows may lie between bins, which begin where the last one ends
+            lows[1:] = np.nextafter(highs[:-1], np.inf)
         edges[j, 0, : len(lows)], edges[j, 1, : len(highs)] = lows, highs
         tops[j, : len(highs) - 1] = highs[:-1]
-    rows = np.array([0, n])
-    kernels.bins.place(X, tops, numeric, rows, cells)
+
+    def place(first):
+        kernels.bins.place(X, tops, numeric, np.array([first, min(first + PIECE, n)]), cells)
+
+    _each(learn, numeric, threads)
+    _each(place, range(0, n, PIECE), threads)
     if codes:
-        kernels.bins.place_codes(X, *_padded(codes, d), np.array(sorted(codes)), rows, cells)
+        kernels.bins.place_codes(X, *_padded(codes, d), np.array(sorted(codes)), np.array([0, n]), cells)
     return Binned(X, cells.ravel(), stride, edges, codes)
+
+
+def _each(work, many, threads):
+    """work(one) of each, by some threads."""
+    if threads == 1:
+        for one in many:
+            work(one)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, many))
+
+
+def _some(X, weight):
+    """(so many rows that bins are learned from them, their weights)."""
+    places = np.arange(ENOUGH) + np.random.default_rng(0).random(ENOUGH)  # one of each so many neighbours
+    rows = (places * (len(X) / ENOUGH)).astype(np.int64)
+    return X[rows], None if weight is None else weight[rows]
 
 
 def coded(X, codes):
