@@ -85,6 +85,7 @@ class OfRounds(TakesCategories):
         data = self._data(
             X, y, sample_weight, root_seed(self.random_state) if earlier is None else self._seed
         )
+        self._no_answer_out_of_range(data.y, data.rows)
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val are the rows that judge, and their answers; give both, or none")
         given = 0
@@ -103,6 +104,9 @@ class OfRounds(TakesCategories):
         return self
 
     # the plan
+
+    def _no_answer_out_of_range(self, y, rows):
+        """Complain of the first y that is not what is asked for; `rows` are its numbers in what was given."""
 
     def _earlier(self):
         """The courses that a warm start goes on with, or None; without `warm_start` only the model itself is kept."""
@@ -190,6 +194,10 @@ class OfRounds(TakesCategories):
         """(the data with the rows that judge after them, how many these are)."""
         X = self._checked(X)
         w, y = check.weights(sample_weight, X), self._codes(data, self._truth(X, y))
+        try:
+            self._no_answer_out_of_range(y, None)
+        except ValueError as error:
+            raise ValueError(f"of the rows that judge, X_val and y_val: {error}") from error
         both = None
         if w is not None or data.weight is not None:
             both = np.concatenate([np.ones(len(data)) if data.weight is None else data.weight,
@@ -201,8 +209,8 @@ class OfRounds(TakesCategories):
         """Answers as the data have them."""
         if data.classes is None:
             return y
-        unknown = y[~np.isin(y, data.classes)]
-        if len(unknown):
+        unknown = y[~np.isin(y, data.classes)].tolist()
+        if unknown:
             raise ValueError(f"y_val has the class {unknown[0]!r}, which y has not; leave its rows out")
         return np.searchsorted(data.classes, y)
 
@@ -279,7 +287,7 @@ class BoostedClassifier(Classifier, OfRounds):
         The least curvature H of a leaf.
     l1_regularization : float, default=0.0
         What |G| is lessened by.
-    l2_regularization : float, default=0.0
+    l2_regularization : float, default=2.0
         λ.
     subsample : float, default=1.0
         The share of rows that each round draws, each row by lot.
@@ -341,7 +349,7 @@ class BoostedClassifier(Classifier, OfRounds):
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = q.BoostedClassifier(random_state=0).fit(X[::2], y[::2])
-    >>> model.score(X[1::2], y[1::2]) > 0.95
+    >>> model.log_score(X[1::2], y[1::2]) > -0.2
     True
     """
 
@@ -361,7 +369,7 @@ class BoostedClassifier(Classifier, OfRounds):
         min_samples_leaf=20,
         min_child_weight=0.001,
         l1_regularization=0.0,
-        l2_regularization=0.0,
+        l2_regularization=2.0,
         subsample=1.0,
         max_features=1.0,
         class_weight=None,
@@ -470,11 +478,11 @@ class BoostedRegressor(Regressor, OfRounds):
         Whether the leaf that gains most is split next, or all of a level before those of the next.
     min_samples_leaf : float, default=20
         A leaf has at least as much curvature H as so many rows have on average.
-    min_child_weight : float, default=0.001
+    min_child_weight : float, default=0.0
         The least curvature H of a leaf.
     l1_regularization : float, default=0.0
         What |G| is lessened by.
-    l2_regularization : float, default=0.0
+    l2_regularization : float, default=1.0
         λ.
     subsample : float, default=1.0
         The share of rows that each round draws, each row by lot.
@@ -558,9 +566,9 @@ class BoostedRegressor(Regressor, OfRounds):
         max_depth=None,
         growth="leaf",
         min_samples_leaf=20,
-        min_child_weight=0.001,
+        min_child_weight=0.0,
         l1_regularization=0.0,
-        l2_regularization=0.0,
+        l2_regularization=1.0,
         subsample=1.0,
         max_features=1.0,
         monotonic_cst=None,
@@ -609,7 +617,6 @@ class BoostedRegressor(Regressor, OfRounds):
                     f'"huber" or "poisson"'
                 )
             return losses.Quantiles(self._quantile_levels())
-        self._no_answer_out_of_range(data)
         return losses.Huber(float(self.alpha)) if self.loss == "huber" else LOSSES[self.loss]()
 
     def _quantile_levels(self):
@@ -623,13 +630,13 @@ class BoostedRegressor(Regressor, OfRounds):
             raise ValueError(f"quantile={self.quantile!r} must rise; give np.unique of them")
         return tuple(levels.tolist())
 
-    def _no_answer_out_of_range(self, data):
-        low = {"poisson": data.y < 0, "gamma": data.y <= 0}.get(self.loss)
+    def _no_answer_out_of_range(self, y, rows):
+        low = {"poisson": y < 0, "gamma": y <= 0}.get(self.loss)
         if low is not None and low.any():
             i = int(np.argmax(low))
-            row, least = i if data.rows is None else data.rows[i], "≥ 0" if self.loss == "poisson" else "> 0"
+            row, least = i if rows is None else rows[i], "≥ 0" if self.loss == "poisson" else "> 0"
             raise ValueError(
-                f'loss="{self.loss}" is for y {least}, and y is {data.y[i]:g} in row {row}; '
+                f'loss="{self.loss}" is for y {least}, and y is {y[i]:g} in row {row}; '
                 f'use loss="squared_error", or drop the row'
             )
 

@@ -210,7 +210,7 @@ def classes(estimator, X, y):
 
 def _coded(y):
     """(the distinct values in order, the place of each among them), by counting where they are small whole numbers."""
-    small = y.dtype.kind in "iu" and y.size and -SPAN < y.min() and y.max() < SPAN
+    small = y.dtype.kind in "iu" and y.size and y.min() > -SPAN and y.max() < SPAN
     if not small:
         return np.unique(y, return_inverse=True)
     place = y.astype(np.intp) + SPAN

@@ -21,9 +21,9 @@ def signs(estimator, d, n_classes, categorical):
         raise ValueError(f"monotonic_cst is for numbers and for two classes, and y has {n_classes}")
     wrong = [j for j in categorical if found[j]]
     if wrong:
-        raise ValueError(
-            f"column {wrong[0]} holds categories, which have no order; give it 0 in monotonic_cst"
-        )
+        names = getattr(estimator, "feature_names_in_", None)
+        column = wrong[0] if names is None else repr(str(names[wrong[0]]))
+        raise ValueError(f"column {column} holds categories, which have no order; give it 0 in monotonic_cst")
     return tuple(int(s) for s in found)
 
 

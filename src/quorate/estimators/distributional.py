@@ -160,10 +160,12 @@ class DistributionalRegressor(Regressor, OfRounds):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    def _no_answer_out_of_range(self, y, rows):
+        FAMILIES[self.family](self.loss).check(y, rows)
+
     def _prepared(self, data, earlier):
         """(the data with y as rounds see it, the voice); a warm start keeps the units that are there."""
         family = FAMILIES[self.family](self.loss)
-        family.check(data.y, data.rows)
         if earlier is None:
             loc, scale = family.inward(data.y, data.weight)
             scale = max(float(scale), LEAST)

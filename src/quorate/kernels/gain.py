@@ -15,8 +15,9 @@ bits come from any number of threads, and a node less its child is its other chi
 | Packed | one word: g in its upper half, h in its lower |
 | Pairs | two words for each output: g, h |
 
-Kernels are told by `need` what a child must have, Σ_k need_k H_k ≥ 1 over the outputs k; then what λ is more for
-categories, and what H is more where they are put in order.
+Kernels are told by `need` what a child must have, Σ_k need_k H_k ≥ 1 over the outputs k; then of categories what λ is
+more, the least H of one that may go left (and what H is more where they are put in order), and the least H between two
+cuts.
 """
 
 from typing import NamedTuple
@@ -205,11 +206,7 @@ def sort_bins(size, c, n, bins, g, h, unit, smooth):
     for i in range(1, n):
         j = i
         while j > 0 and _slope(size, c, j, g, h, unit, smooth) < _slope(size, c, j - 1, g, h, unit, smooth):
-            bins[j], bins[j - 1] = bins[j - 1], bins[j]
-            for k in range(size):
-                a, b = j * size + k, (j - 1) * size + k
-                g[a], g[b] = g[b], g[a]
-                h[a], h[b] = h[b], h[a]
+            swap(size, j, j - 1, bins, g, h)
             j -= 1
 
 
@@ -220,18 +217,52 @@ def _slope(size, c, i, g, h, unit, smooth):
 
 
 @inline
+def often(size, n, bins, g, h, unit, least):
+    """Put the listed bins first that have rows enough, in their order; how many they are."""
+    k = 0
+    for i in range(n):
+        enough = 0.0
+        for c in range(size):
+            enough += np.float64(h[i * size + c]) * unit[2 * c + 1]
+        if enough >= least * size:
+            for j in range(i, k, -1):
+                swap(size, j, j - 1, bins, g, h)
+            k += 1
+    return k
+
+
+@inline
+def swap(size, i, j, bins, g, h):
+    """Change two listed bins."""
+    bins[i], bins[j] = bins[j], bins[i]
+    for k in range(size):
+        a, b = i * size + k, j * size + k
+        g[a], g[b] = g[b], g[a]
+        h[a], h[b] = h[b], h[a]
+
+
+@inline
 def part(size, n, bins, g, h, total, unit, need, rules, lo, hi, left, kept, bits, best):
-    """(goodness, whether a split of categories is better than the best); `bits` say who goes left and who is there."""
-    better = False
+    """(goodness, whether a split of categories is better than the best); `bits` say who goes left and who is there.
+
+    Rare categories stay on the right, and so many rows must lie between two cuts that are tried, as many orders are.
+    """
+    better, l2, rare, apart = False, rules.l2 + need[size], need[size + 1], need[size + 2]
+    some = often(size, n, bins, g, h, unit, rare)
     for c in range(size):
-        sort_bins(size, c, n, bins, g, h, unit, need[size + 1])
+        sort_bins(size, c, some, bins, g, h, unit, rare)
         for k in range(2 * size):
             left[k] = 0
-        for i in range(n - 1):
+        since = 0.0
+        for i in range(some if some < n else some - 1):
             for k in range(size):
                 left[2 * k] += g[i * size + k]
                 left[2 * k + 1] += h[i * size + k]
-            good = judge(size, left, total, unit, need, rules, rules.l2 + need[size], 0, lo, hi)
+                since += np.float64(h[i * size + k]) * unit[2 * k + 1]
+            if since < apart * size:
+                continue
+            since = 0.0
+            good = judge(size, left, total, unit, need, rules, l2, 0, lo, hi)
             if good > best:
                 best, better = good, True
                 for k in range(2 * size):

@@ -252,7 +252,7 @@ class Boosted(Fitted):
         """The share of all gain that each column brought."""
         inner = self.right != np.arange(len(self.right))
         columns = (self.column[inner] & kernels.walk.COLUMN).astype(np.int64)
-        gain = np.bincount(columns, self.gain[inner], minlength=self.n_features)
+        gain = np.bincount(columns, self.gain[inner], minlength=self.n_features).astype(float)
         return gain / gain.sum() if gain.sum() > 0 else gain
 
     # who said what

@@ -38,8 +38,11 @@ class Growth:
     subsample: float = 1.0
     max_features: float = 1.0
     monotone: tuple = ()
-    smooth: float = 10.0  # rows that a category is thought to have had with a slope of 0
-    l2_categories: float = 10.0
+    rare: float = (
+        10.0  # rows of a category that is too rare; as many are added, with a slope of 0, to all others
+    )
+    between: float = 30.0  # rows between two cuts of categories that are tried
+    l2_categories: float = 10.0  # rows that λ is more
     gradients: str = "auto"
 
 
@@ -105,7 +108,7 @@ class Grower:
         self.plan = np.zeros(b.PLAN, np.int64)
         self.slots = np.arange(leaves, -1, -1) * bins
         self.table = b.Table(table.cells.view(np.uint64), table.columns, words, table.edges, meaning)
-        self.scale = b.Scale(np.ones(2 * size), np.ones(size + 2))
+        self.scale = b.Scale(np.ones(2 * size), np.ones(size + 3))
         self.rows = b.Rows(
             np.zeros(n, np.uint32),
             np.empty(2 * n, np.uint32),
@@ -508,7 +511,8 @@ class Rounds:
         if size == 1:
             least = np.maximum(least, growth.min_child_weight)
         grower.scale.need[:size] = 1.0 / least * (1 + 1e-9)
-        grower.scale.need[size:] = growth.l2_categories * mean.mean(), growth.smooth * mean.mean()
+        of_categories = np.array([growth.l2_categories, growth.rare, growth.between])
+        grower.scale.need[size:] = of_categories * mean.mean()
         grower.begin(self.rows, totals, _mixed(int(self.key[0]), k))
 
     def _decide(self, k, grower):
