@@ -4,10 +4,10 @@
     python benchmarks/compile_time.py --quick    # once
 
 A table of 500 rows × 10, as float64. "wait" is import and first fit together, which is what whoever runs a script waits
-for; the answers come on top. Fails where the forest of classes lets wait longer than 8 s.
+for; the answers come on top. Fails where the forest of classes or the boosting of two lets wait longer than 8 s.
+Slopes of 500 rows are exact; those of many rows are quantised, by kernels of their own.
 """
 
-import sys
 import tempfile
 
 import fresh
@@ -21,7 +21,13 @@ MODELS = {
     "RandomForestRegressor": ("q.RandomForestRegressor(10)", 0),
     "ExtraTreesClassifier": ("q.ExtraTreesClassifier(10)", 2),
     "AdaBoostClassifier, stumps": ("q.AdaBoostClassifier(q.TreeClassifier(max_depth=1), 10)", 2),
+    "BoostedClassifier": ("q.BoostedClassifier(10)", 2),
+    "the same, quantised slopes": ("q.BoostedClassifier(10, gradients='quantised')", 2),
+    "BoostedClassifier, 3 classes": ("q.BoostedClassifier(10)", 3),
+    "BoostedRegressor": ("q.BoostedRegressor(n_estimators=10)", 0),
+    "DistributionalRegressor": ("q.DistributionalRegressor(n_estimators=10)", 0),
 }
+LIMITED = ["RandomForestClassifier", "BoostedClassifier", "the same, quantised slopes"]
 SHOWN = {
     "import": "import s",
     "fit": "first fit s",
@@ -56,11 +62,18 @@ def main() -> None:
     rows = [
         line(name, cache, told[name][at]) for at, cache in enumerate(("empty", "full")) for name in MODELS
     ]
-    rows[0] |= {"limit s": LIMIT, "": "kept" if rows[0]["wait s"] <= LIMIT else "NOT KEPT"}
+    limited = [row for row in rows if row["model"] in LIMITED and row["cache"] == "empty"]
+    for row in limited:
+        row |= {"limit s": LIMIT, "": "kept" if row["wait s"] <= LIMIT else "NOT KEPT"}
     side_by_side.table(rows)
     side_by_side.write("compile_time", rows, full=times == REPETITIONS)
-    if rows[0]["wait s"] > LIMIT:
-        sys.exit(f"import and first fit of a forest take {rows[0]['wait s']:.2f} s, more than {LIMIT:g} s")
+    side_by_side.fail_where(
+        [
+            f"{row['model']}: import and first fit take {row['wait s']:.2f} s, more than {LIMIT:g} s"
+            for row in limited
+            if row["wait s"] > LIMIT
+        ]
+    )
 
 
 if __name__ == "__main__":

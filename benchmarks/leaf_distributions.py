@@ -18,29 +18,6 @@ import quorate as q
 
 FULL, QUICK = 1_000_000, 400
 SPLITS, TREES, LEAF, LEVEL = 5, 100, 5, 0.9
-TABLES = {
-    "uci_boston": "MEDV",
-    "uci_concrete": "compressive_strength",
-    "uci_energy": "heating_load",
-    "uci_kin8nm": "y",
-    "uci_naval": "GT_compressor_decay",
-    "uci_power": "PE",
-    "uci_protein": "RMSD",
-    "uci_wine_red": "quality",
-    "uci_yacht": "residuary_resistance",
-}
-NOT_FEATURES = {"uci_naval": ["GT_turbine_decay"]}  # it is a second target
-
-
-def arrays(name: str):
-    """(X, y, rows to test of each split) of a table, or None where it is not there."""
-    frame = sets.frame(name)
-    if frame is None:
-        return None
-    splits = np.load(side_by_side.data(f"{name}.splits.npz"))
-    tests = [splits[f"test_{k}"] for k in range(SPLITS)]
-    X = frame.drop(columns=[TABLES[name], *NOT_FEATURES.get(name, [])])
-    return X.to_numpy(dtype=float), frame[TABLES[name]].to_numpy(dtype=float), tests
 
 
 def answers(X, y, train, test) -> tuple[dict, np.ndarray]:
@@ -70,7 +47,7 @@ def judged(X, y, test, most: int) -> dict[str, float]:
 
 def line(name: str, X, y, tests, most: int) -> dict:
     """Means over the splits, and the leaves' CRPS as a share of each Normal's."""
-    told = [judged(X, y, test, most) for test in (tests if most == FULL else tests[:1])]
+    told = [judged(X, y, test, most) for test in tests[: SPLITS if most == FULL else 1]]
     mean = {key: float(np.mean([row[key] for row in told])) for key in told[0]}
     ratios = {
         f"leaves / {normal}": mean["CRPS leaves"] / mean[f"CRPS {normal}"]
@@ -89,7 +66,7 @@ def line(name: str, X, y, tests, most: int) -> dict:
 
 def main() -> None:
     most = side_by_side.size_asked(__doc__, FULL, QUICK)
-    found = {name: arrays(name) for name in TABLES}
+    found = {name: sets.uci(name) for name in sets.UCI}
     rows = [line(name, *told, most) for name, told in found.items() if told is not None]
     if not rows:
         return

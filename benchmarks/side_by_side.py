@@ -23,6 +23,8 @@ LIBRARIES = (
     "distributed",
     "lightgbm",
     "xgboost-cpu",
+    "catboost",
+    "ngboost",
 )
 PATIENCE = 20.0  # seconds, beyond which a peer runs twice only
 REST = 0.1  # seconds between turns, in which waiting threads of the last one stop spinning
@@ -34,6 +36,18 @@ def size_asked(doc: str | None, full: int, quick: int, of: str = "rows") -> int:
     parser.add_argument(f"--{of}", dest="size", type=int, default=full, help=f"instead of {full}")
     parser.add_argument("--quick", dest="size", action="store_const", const=quick, help=f"{quick} {of}")
     return parser.parse_args().size
+
+
+def works_asked(doc: str | None, names: list[str]) -> tuple[list[str], bool]:
+    """(those of `names` that the command line lists, or all; whether it says --quick)."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("works", nargs="*", help=f"some of: {', '.join(names)}")
+    parser.add_argument("--quick", action="store_true", help="a trial on few rows")
+    asked = parser.parse_args()
+    unknown = [name for name in asked.works if name not in names]
+    if unknown:
+        parser.error(f"there is no {unknown[0]}; choose from {', '.join(names)}")
+    return [name for name in names if name in (asked.works or names)], asked.quick
 
 
 def alternate(repetitions: int, **callables: Callable[[], object]) -> dict[str, float]:

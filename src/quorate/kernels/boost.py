@@ -31,7 +31,7 @@ from quorate.kernels.grow import (
     SUBSET,
     THRESHOLD,
 )
-from quorate.kernels.jit import BARE, U1, U8, draw_below, inline, kernel, prefetch
+from quorate.kernels.jit import BARE, U1, U8, draw_below, inline, kernel, merged, prefetch
 from quorate.kernels.split import UNKNOWN, between
 
 AHEAD = np.uint64(24)
@@ -153,17 +153,25 @@ def put_pairs(kind, hist, place, values, row):
 
 
 @inline
-def count(kind, cells, wide, first, last, at, start, end, values, hist, base):
+def count(kind, cells, wide, d, first, last, at, start, end, values, hist, base):
     """Add the rows of a node to the histograms of the columns of words first … last."""
     final = np.uint64(len(at) - 1)
     wide, base = np.uint64(wide), np.uint64(base)
+    rest = np.uint64(d & 7 if 8 * last > d else 0)  # columns of a last word that is not full
+    whole = np.uint64(last - 1 if rest else last)
     for i in range(np.uint64(start), np.uint64(end)):
         row, later = np.uint64(at[i]), np.uint64(at[min(i + AHEAD, final)])
         prefetch(cells, later * wide + np.uint64(first))
         prefetch(values, later * np.uint64(words_of(kind)))
-        for word in range(np.uint64(first), np.uint64(last)):
+        for word in range(np.uint64(first), whole):
             x, to = cells[row * wide + word], base + (word << np.uint64(11))
             for _ in range(8):
+                put(kind, hist, to | (x & np.uint64(255)), values, row)
+                x >>= U8
+                to += np.uint64(256)
+        if rest:
+            x, to = cells[row * wide + whole], base + (whole << np.uint64(11))
+            for _ in range(rest):
                 put(kind, hist, to | (x & np.uint64(255)), values, row)
                 x >>= U8
                 to += np.uint64(256)
@@ -231,7 +239,7 @@ def part(table, rows, plan, start, end, l, r, left_to, right_to):
     return np.int64(l)
 
 
-@inline
+@merged
 def part_piece(table, rows, plan, task):
     """Part a piece: who goes left to the first half of `spare`, who goes right to the second."""
     start, end = piece_of(plan, task)
@@ -239,7 +247,7 @@ def part_piece(table, rows, plan, task):
     rows.counts[task, 0] = l - start
 
 
-@inline
+@merged
 def part_alone(table, rows, plan):
     """Part a node; where the right ones begin."""
     middle = part(table, rows, plan, plan[BEGIN], plan[END], plan[BEGIN], 0, rows.at, rows.spare)
@@ -248,7 +256,7 @@ def part_alone(table, rows, plan):
     return middle
 
 
-@inline
+@merged
 def gather(rows, plan, task):
     """Put the parts of a piece where they belong."""
     at, spare, counts = rows.at, rows.spare, rows.counts
@@ -262,10 +270,10 @@ def gather(rows, plan, task):
         at[to + k] = spare[of + k]
 
 
-@inline
+@merged
 def count_piece(kind, table, rows, plan, hists, values, tree, thread, task):
     """Count a piece of the smaller child in the thread's own histogram."""
-    own = hists.own[thread]
+    own, d = hists.own[thread], len(table.meaning)
     if hists.used[thread] != plan[TURN]:
         hists.used[thread] = plan[TURN]
         clear(kind, hists.words, own, 0, table.wide)
@@ -273,12 +281,12 @@ def count_piece(kind, table, rows, plan, hists, values, tree, thread, task):
     end = min(start + PIECE, tree.ints[plan[SMALL], LAST])
     for block in range(0, table.wide, WIDE):
         last = min(block + WIDE, table.wide)
-        count(kind, table.cells, table.wide, block, last, rows.at, start, end, values, hists.words, own)
+        count(kind, table.cells, table.wide, d, block, last, rows.at, start, end, values, hists.words, own)
 
 
-@inline
+@merged
 def search_block(
-    kind, table, rules, scale, plan, hists, rows, values, tree, leaves, found, draws, room, task
+    kind, ways, table, rules, scale, plan, hists, rows, values, tree, leaves, found, draws, room, task
 ):
     """Count or add up, subtract, and search both children, in a block of columns."""
     small, large, to, of = plan[SMALL], plan[LARGE], plan[SMALL_SLOT], plan[LARGE_SLOT]
@@ -291,7 +299,7 @@ def search_block(
                 add_up(kind, hists.words, to, hists.own[t], 1, first, last)
     else:
         start, end = tree.ints[small, FIRST], tree.ints[small, LAST]
-        count(kind, table.cells, table.wide, first, last, rows.at, start, end, values, hists.words, to)
+        count(kind, table.cells, table.wide, d, first, last, rows.at, start, end, values, hists.words, to)
     if large >= 0:
         add_up(kind, hists.words, of, to, -1, first, last)
     for which in range(2):
@@ -300,7 +308,7 @@ def search_block(
             for column in range(8 * first, min(8 * last, d)):
                 if draws.allowed[which, column]:
                     good = search(
-                        kind, hists.words, slot, column, table.meaning[column, 0], table.meaning[column, 1],
+                        kind, ways, hists.words, slot, column, table.meaning[column, 0], table.meaning[column, 1],
                         tree.sums[node], scale.unit, scale.need, rules, leaves.floats[node, LO],
                         leaves.floats[node, HI], room, good, found.ints[task, which], found.sums[task, which],
                         found.bits[task, which],
@@ -372,7 +380,7 @@ def between_bins(edges, column, low, high):
     return low, between(edges[column, 1, low], edges[column, 0, low + 1])
 
 
-@inline
+@merged
 def take_best(kind, table, rules, scale, plan, tree, leaves, found):
     """Write the best split of both children that the blocks have found."""
     for which in range(2):
@@ -400,7 +408,7 @@ def take_best(kind, table, rules, scale, plan, tree, leaves, found):
             leaves.bits[node, word] = found.bits[task, which, word]
 
 
-@inline
+@merged
 def next_leaf(rules, plan, leaves):
     """The open leaf to be split, or −1."""
     chosen, depth, best = np.int64(-1), leaves.ints, leaves.floats
@@ -416,7 +424,7 @@ def next_leaf(rules, plan, leaves):
     return chosen
 
 
-@inline
+@merged
 def begin_split(rows, plan, tree, leaves, i):
     """Say how leaf i is parted."""
     plan[LEAF], plan[BEGIN], plan[END] = i, tree.ints[i, FIRST], tree.ints[i, LAST]
@@ -427,7 +435,7 @@ def begin_split(rows, plan, tree, leaves, i):
             rows.goes[b] = np.uint8(bit(leaves.bits[i], b))
 
 
-@inline
+@merged
 def begin_gather(rows, plan):
     """Say where the parts of all pieces belong; from LOW on the right ones do."""
     counts, left = rows.counts, plan[BEGIN]
@@ -443,7 +451,7 @@ def begin_gather(rows, plan):
     plan[STEP] = GATHER
 
 
-@inline
+@merged
 def write_question(plan, tree, leaves, i, right, most_left):
     """Turn a leaf into a question; who was not there goes where most goes."""
     gone = leaves.ints[i, GONE]
@@ -458,7 +466,7 @@ def write_question(plan, tree, leaves, i, right, most_left):
         plan[SUBSETS] += 1
 
 
-@inline
+@merged
 def bounds_below(rules, scale, tree, leaves, i, left, sign):
     """(lo, hi) of the left child and of the right one: a monotone split keeps them apart at their middle."""
     lo, hi, unit, sums = leaves.floats[i, LO], leaves.floats[i, HI], scale.unit, tree.sums
@@ -470,7 +478,7 @@ def bounds_below(rules, scale, tree, leaves, i, left, sign):
     return (lo, m, m, hi) if sign > 0 else (m, hi, lo, m)
 
 
-@inline
+@merged
 def split_leaf(kind, table, rules, scale, plan, tree, leaves, middle):
     """Open the children of a leaf; whether anyone is to look for their splits."""
     i, left, depth = plan[LEAF], plan[NODES], leaves.ints[plan[LEAF], DEPTH] + 1
@@ -498,7 +506,7 @@ def split_leaf(kind, table, rules, scale, plan, tree, leaves, middle):
     return True
 
 
-@inline
+@merged
 def lead(kind, table, rules, scale, plan, rows, tree, leaves, found, draws, crew, stage, threads):
     """What is next, when a phase is over: open another one, or end the stage."""
     step, parted, middle = plan[STEP], False, np.int64(0)
@@ -543,6 +551,7 @@ def grow(
     crew,
     stage,
     kind,
+    ways,
     table,
     rules,
     scale,
@@ -567,6 +576,7 @@ def grow(
             if plan[STEP] == SEARCH:
                 search_block(
                     kind,
+                    ways,
                     table,
                     rules,
                     scale,

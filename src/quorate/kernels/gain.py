@@ -26,6 +26,7 @@ import numpy as np
 from numba.extending import overload
 
 from quorate.kernels.jit import BARE, U1, U6, U63, inline
+from quorate.kernels.split import Mixed
 
 MISSING, UNKNOWN = 255, 2
 LOWER, U4 = np.int64(0xFFFFFFFF), np.uint64(4)
@@ -241,8 +242,7 @@ def swap(size, i, j, bins, g, h):
         h[a], h[b] = h[b], h[a]
 
 
-@inline
-def part(size, n, bins, g, h, total, unit, need, rules, lo, hi, left, kept, bits, best):
+def part(ways, size, n, bins, g, h, total, unit, need, rules, lo, hi, left, kept, bits, best):
     """(goodness, whether a split of categories is better than the best); `bits` say who goes left and who is there.
 
     Rare categories stay on the right, and so many rows must lie between two cuts that are tried, as many orders are.
@@ -283,9 +283,41 @@ def bit(bits, b):
     return (bits[np.uint64(b) >> U6] >> (np.uint64(b) & U63)) & U1
 
 
+def part_of(ways, size, n, bins, g, h, total, unit, need, rules, lo, hi, left, kept, bits, best):
+    """The same, where there are categories."""
+
+
+@overload(part_of, jit_options=BARE)
+def _part_of(ways, size, n, bins, g, h, total, unit, need, rules, lo, hi, left, kept, bits, best):
+    if ways.instance_class is Mixed:
+        return part
+
+    def none(ways, size, n, bins, g, h, total, unit, need, rules, lo, hi, left, kept, bits, best):
+        return best, False
+
+    return none
+
+
 @inline
 def search(
-    kind, hist, slot, column, category, sign, total, unit, need, rules, lo, hi, room, best, found, sums, bits
+    kind,
+    ways,
+    hist,
+    slot,
+    column,
+    category,
+    sign,
+    total,
+    unit,
+    need,
+    rules,
+    lo,
+    hi,
+    room,
+    best,
+    found,
+    sums,
+    bits,
 ):
     """The goodness of the best split by a column that is better than the best, or the best.
 
@@ -297,7 +329,9 @@ def search(
     if n < 2:
         return best
     if category:
-        good, better = part(size, n, bins, g, h, total, unit, need, rules, lo, hi, left, kept, own, best)
+        good, better = part_of(
+            ways, size, n, bins, g, h, total, unit, need, rules, lo, hi, left, kept, own, best
+        )
         if better:
             there = (own[np.uint64(7)] >> U63) & U1  # whether some rows miss the column
             found[0], found[1], found[2] = column, -1, -1

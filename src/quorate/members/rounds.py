@@ -105,6 +105,7 @@ class Grower:
             float(growth.l2),
             max(float(growth.min_gain), float(np.finfo(float).tiny)),
         )
+        self.ways = (kernels.split.Mixed if table.codes else kernels.split.Numbers)(1)
         self.plan = np.zeros(b.PLAN, np.int64)
         self.slots = np.arange(leaves, -1, -1) * bins
         self.table = b.Table(table.cells.view(np.uint64), table.columns, words, table.edges, meaning)
@@ -116,7 +117,7 @@ class Grower:
             np.zeros(257, np.uint8),
         )
         self.nodes = b.Tree(
-            np.empty((most, 6), np.int32),
+            np.empty((most, 6), np.int64),
             np.empty((most, 2)),
             np.empty((most, 2 * size), np.int64),
             np.empty((most, 4), np.uint64),
@@ -170,6 +171,7 @@ class Grower:
             word,
             stage,
             self.kind,
+            self.ways,
             self.table,
             self.rules,
             self.scale,
