@@ -101,6 +101,12 @@ def models():
             max_depth=3, max_leaf_values=3, categorical_features=[2], **few
         ).fit(X.round(), y),
         "boosted trees": q.AdaBoostClassifier(q.TreeClassifier(max_depth=2), **few).fit(X, classes),
+        "rounds of categories": q.BoostedClassifier(
+            categorical_features=[2], min_samples_leaf=3, warm_start=True, **few
+        ).fit(X.round(), classes),
+        "rounds of distributions": q.DistributionalRegressor("student_t", min_samples_leaf=5, **few).fit(
+            X, y
+        ),
         "pipeline": make_pipeline(StandardScaler(), q.BaggingRegressor(BayesianRidge(), **few)).fit(X, y),
     }
     made["numbers"] = q.Mixture(np.log([0.25, 0.75]), [q.Normal([0.0, 1.0], 2.0), q.Normal(3.0, [1.0, 5.0])])

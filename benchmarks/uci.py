@@ -7,13 +7,13 @@
 
 Each split (20 a table, 5 of uci_protein; test_k of *.splits.npz, and all other rows to learn from) is on its own, and
 its settings are chosen inside the rows to learn from: a fifth of them judges (`HOLDOUTS` times, by other draws, where
-rows are few) how low −log p comes and after how many rounds, first for the first value of every line of `GRID`, then
-for the other values of one line after another, each time keeping the best. The winner learns again from all rows, with
-`MORE` times as many rounds as were best. A test row decides nothing. Two processes with a thread each share the splits;
-seconds are those of one split, search and all.
+rows are few) how low −log p comes, first for every line of `TREES`, then with the best of these for every family. What
+was best learns again, `MEMBERS` times, from `SHARE` of the rows each, for `MORE` times the rounds that were best: their
+equal mixture, a committee, is what is scored, and beside it "one", a single model of all rows. A test row decides
+nothing. Two processes with a thread each share the splits; seconds are those of one split, search and all.
 
 Means over the splits ± their standard errors, in units of y, and natural logarithms. "narrowest σ" is the least
-standard deviation of any test row's predictive, "grid σ" that of rounding to the smallest gap of y, below which no
+standard deviation of any component, "grid σ" that of rounding to the smallest gap of y, below which no
 spike should be. The target is to be ahead of both columns of BENCH.md on every row (NGBoost as xgboost-distribution's
 documentation reports it, ten-fold; MC dropout from its stored results on these splits), and of the paper's −log p where
 that is lower than NGBoost's; nothing fails.
@@ -31,19 +31,23 @@ from sklearn.model_selection import ShuffleSplit
 
 import quorate as q
 
-# what is tried: the first of each line together, then the others, one line after another
-GRID = {
-    "max_leaf_nodes": [8, 4, 16, 32],
-    "min_samples_leaf": [10, 3, 30],
-    "family": ["normal", "student_t", "laplace"],
-    "max_features": [1.0, 0.5],
-    "subsample": [0.7, 1.0],
-    "learning_rate": [0.05, 0.02],
-}
-FIXED = {"early_stopping": True, "n_estimators": 4_000, "n_iter_no_change": 50}
+# what is tried
+TREES = [
+    {"max_leaf_nodes": 8, "min_samples_leaf": 5, "subsample": 0.5},
+    {"max_leaf_nodes": 8, "min_samples_leaf": 3, "subsample": 0.9},
+    {"max_leaf_nodes": 16, "min_samples_leaf": 5, "subsample": 0.7},
+    {"max_leaf_nodes": 32, "min_samples_leaf": 10, "subsample": 0.7},
+    {"max_leaf_nodes": 64, "min_samples_leaf": 10, "subsample": 0.7},
+    {"max_leaf_nodes": 128, "min_samples_leaf": 5, "subsample": 0.7},
+    {"max_leaf_nodes": 32, "min_samples_leaf": 3, "subsample": 0.5, "max_features": 0.5},
+]
+FAMILIES = ["normal", "laplace", "student_t"]
+FIXED = {"early_stopping": True, "n_estimators": 4_000, "n_iter_no_change": 30, "learning_rate": 0.05}
+SHOWN = ("family", "max_leaf_nodes", "min_samples_leaf", "subsample")
 JUDGES = 0.2  # the share of the rows to learn from that judges
 HOLDOUTS = ((1_000, 5), (5_000, 2))  # (rows to learn from up to which, draws of who judges); one beyond
-MORE = 1.1  # rounds of the last fit, as it has a quarter more rows
+MORE = 1.0  # times the rounds that were best, at the end
+MEMBERS, SHARE = 20, 0.95
 PROCESSES = 2
 QUICK, QUICK_ROUNDS = 200, 30
 
@@ -96,17 +100,16 @@ def tried(settings: dict, X, y, pairs, seed: int) -> tuple[float, float]:
 
 
 def chosen(X, y, fixed: dict, seed: int) -> tuple[dict, float]:
-    """(the settings that judged best, their rounds): one line of the grid after another."""
+    """(the settings that judged best, their rounds)."""
     pairs = holdouts(len(y), seed)
-    best = {name: values[0] for name, values in GRID.items()}
-    least, rounds = tried(fixed | best, X, y, pairs, seed)
-    for name, values in GRID.items():
-        for value in values[1:]:
-            new = best | {name: value}
-            loss, after = tried(fixed | new, X, y, pairs, seed)
-            if loss < least:
-                best, least, rounds = new, loss, after
-    return best, rounds
+
+    def best(many: list[dict]) -> tuple[dict, float]:
+        told = [(*tried(fixed | one, X, y, pairs, seed), k) for k, one in enumerate(many)]
+        _, rounds, k = min(told)
+        return many[k], rounds
+
+    trees, _ = best(TREES)
+    return best([trees | {"family": family} for family in FAMILIES])
 
 
 # one split
@@ -120,16 +123,20 @@ def judged(name: str, k: int, quick: bool) -> dict:
     fixed = FIXED | ({"n_estimators": QUICK_ROUNDS} if quick else {})
     start = time.perf_counter()
     settings, rounds = chosen(X[train], y[train], fixed, k)
-    n_estimators = max(1, round(MORE * rounds))
-    model = q.DistributionalRegressor(**settings, n_estimators=n_estimators, random_state=k)
-    dist = model.fit(X[train], y[train]).predict_dist(X[tests[k]])
+    settings["learning_rate"], n_estimators = fixed["learning_rate"], max(1, round(MORE * rounds))
+    one = q.DistributionalRegressor(**settings, n_estimators=n_estimators, random_state=k)
+    many = q.BaggingRegressor(one, MEMBERS, bootstrap=False, max_samples=SHARE, random_state=k)
+    one, many = (model.fit(X[train], y[train]).predict_dist(X[tests[k]]) for model in (one, many))
+    truth = y[tests[k]]
     return {
-        "NLL": -q.score.log_score(dist, y[tests[k]]),
-        "RMSE": q.score.rmse(dist, y[tests[k]]),
-        "CRPS": q.score.crps(dist, y[tests[k]]),
-        "narrowest": float(np.min(dist.std)),
+        "NLL": -q.score.log_score(many, truth),
+        "RMSE": q.score.rmse(many, truth),
+        "CRPS": q.score.crps(many, truth),
+        "one NLL": -q.score.log_score(one, truth),
+        "one RMSE": q.score.rmse(one, truth),
+        "narrowest": min(float(np.min(part.std)) for part in many.parts),
         "s": time.perf_counter() - start,
-        "settings": settings | {"n_estimators": n_estimators},
+        "settings": settings | {"rounds": rounds},
     }
 
 
@@ -167,11 +174,13 @@ def scores(name: str, told: list[dict]) -> dict:
     return {
         "table": name,
         **mean("CRPS", told),
+        **mean("one NLL", told),
+        **mean("one RMSE", told),
         "narrowest σ": min(one["narrowest"] for one in told),
         "grid σ": float(np.diff(np.unique(y)).min() / np.sqrt(12)),
         "s a split": float(np.mean([one["s"] for one in told])),
-        **{key: mostly([one["settings"][key] for one in told]) for key in GRID},
-        "rounds": float(np.median([one["settings"]["n_estimators"] for one in told])),
+        **{key: mostly([one["settings"][key] for one in told]) for key in SHOWN},
+        "rounds": float(np.median([one["settings"]["rounds"] for one in told])),
     }
 
 
@@ -216,7 +225,10 @@ def main() -> None:
             f"{key}: ahead of all on {sum(row[f'{key} is'] == 'ahead' for row in rows)} of {len(rows)} tables"
         )
     topic = "uci" if len(rows) == len(sets.UCI) else "_".join(["uci", *(row["table"][4:] for row in rows)])
-    rows = [row | more | {"grid": GRID | FIXED, "each": told[row["table"]]} for row, more in zip(rows, rest)]
+    rows = [
+        row | more | {"tried": [TREES, FAMILIES, FIXED], "each": told[row["table"]]}
+        for row, more in zip(rows, rest)
+    ]
     side_by_side.write(topic, rows, full=not said.quick and splits >= 20)
 
 
