@@ -225,8 +225,12 @@ class Rounds:
     ):
         self.growth, self.loss, self.table, self.slots, self.seed = growth, loss, table, slots, seed
         self.y = np.ascontiguousarray(y, dtype=float)
-        self.counts, n = times, len(y)
+        n = len(y)
+        if times is None and growth.subsample < 1:
+            times = np.ones(n)
+        # Helpers may look before the leader does, so what they are shown is made once, and written over.
         self.times = np.zeros(0, np.int64) if times is None else times.astype(np.int64)
+        self.counts = self.times.copy()
         self.factor = np.zeros(0) if factor is None else factor
         self.groups: int = loss.outputs if loss.apart else 1
         self.wide: int = 1 if loss.apart else loss.outputs
@@ -424,14 +428,10 @@ class Rounds:
 
     def _draw(self):
         """Which rows are shown, and how often: each copy by lot."""
-        base = np.ones(len(self.y), np.int64) if self.counts is None else self.counts.astype(np.int64)
-        times = np.empty_like(base)
-        kernels.slopes.draw_times(self.slots, base, self.growth.subsample, self.key, times)
-        times = times if times.any() else base
-        if len(self.times):
-            self.times[:] = times
-        else:
-            self.times = times
+        slopes, args = kernels.slopes, (self.slots, self.counts, self.growth.subsample, self.key)
+        slopes.draw_times(*args, self.times)
+        if not self.times.any():
+            self.times[:] = self.counts
         self._share(self.times)
 
     def _slopes(self):
