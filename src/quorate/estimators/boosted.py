@@ -18,7 +18,7 @@ from quorate.learn.boost import Boost, Course, Stopping, residual_voice
 from quorate.learn.loop import Data
 from quorate.members import losses
 from quorate.members.boosted import OfClasses, OfNumbers
-from quorate.members.rounds import Growth
+from quorate.members.growth import Growth
 from quorate.run.executors import workers
 
 FEWEST = 5  # rows that judge, and rows that are judged, at least

@@ -22,8 +22,9 @@ from quorate.learn.loop import Data, Job, Scheme
 from quorate.members import Member
 from quorate.members.bins import binned
 from quorate.members.boosted import Boosted, OfCounts, OfResiduals, place
+from quorate.members.growth import Growth
 from quorate.members.losses import Loss
-from quorate.members.rounds import Growth, Rounds
+from quorate.members.rounds import Rounds
 from quorate.run.job import among_others
 from quorate.vote import uniform
 
