@@ -1,5 +1,6 @@
 """Plain NumPy twins of the kernels: slow, obvious, and right. A test runs over both."""
 
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -185,3 +186,112 @@ def leaf_of(tree, x):
             left = value <= tree.threshold[i]
         i = i + 1 if left else tree.right[i]
     return i
+
+
+# boosting: trees down slopes g and h, (n, K) each for K outputs
+
+
+@dataclass
+class Descent:
+    """How such a tree is grown: Σ_k need_k H_k ≥ 1 in each child; of categories more l2, the least H of one that may go
+    left, which is added to each, and the least H between two cuts, both of an output on average.
+    """
+
+    need: tuple = (0.25,)
+    l1: float = 0.0
+    l2: float = 0.0
+    l2_categories: float = 0.0
+    rare: float = 0.0
+    apart: float = 0.0
+    categorical: tuple = ()
+    signs: tuple = ()
+    max_leaves: float = np.inf
+    max_depth: float = np.inf
+    by_level: bool = False
+
+
+def best_value(g, h, l1, l2, lo=-np.inf, hi=np.inf):
+    """Where g v + ½ (h + l2) v² + l1 |v| is least between lo and hi."""
+    return min(max(-np.sign(g) * max(abs(g) - l1, 0.0) / (h + l2), lo), hi)
+
+
+def lowered(g, h, l1, l2, lo, hi):
+    """By what the best values of some rows lower twice their loss, all outputs together."""
+    total = 0.0
+    for a, b in zip(g.sum(axis=0), h.sum(axis=0)):
+        v = best_value(a, b, l1, l2, lo, hi)
+        total -= 2 * a * v + (b + l2) * v * v + 2 * l1 * abs(v)
+    return total
+
+
+def by_slope(x, g, h, rare, apart):
+    """(who goes left, nan) of the categories in the order of G / (H + rare), of each output in turn."""
+    x = np.where(np.isnan(x), np.inf, x)
+    mass = {v: h[x == v].sum() / h.shape[1] for v in np.unique(x)}
+    for a, b in zip(g.T, h.T):
+        slope = {v: a[x == v].sum() / (b[x == v].sum() + rare) for v in mass if mass[v] >= rare}
+        left, since = [], 0.0
+        for v in sorted(slope, key=slope.get):
+            left, since = [*left, v], since + mass[v]
+            if len(left) < len(mass) and since >= apart:
+                since = 0.0
+                yield np.isin(x, left), np.nan
+
+
+def may_descend(g, h, sides, l2, sign, lo, hi, how):
+    """Whether both sides have curvature enough, and their values are in order."""
+    if min(np.dot(how.need, h[side].sum(axis=0)) for side in sides) < 1:
+        return False
+    low, high = (best_value(g[side, 0].sum(), h[side, 0].sum(), how.l1, l2, lo, hi) for side in sides)
+    return (high - low) * sign >= 0
+
+
+def best_descent(X, g, h, lo, hi, how):
+    """(gain, column, who goes left, threshold) of the split that lowers most, or None; of equals the first."""
+    best, whole = None, lowered(g, h, how.l1, how.l2, lo, hi)
+    for j in range(X.shape[1]):
+        named, sign = j in how.categorical, how.signs[j] if how.signs else 0
+        l2 = how.l2 + how.l2_categories * named
+        for left, t in by_slope(X[:, j], g, h, how.rare, how.apart) if named else cuts(X[:, j]):
+            if not may_descend(g, h, (left, ~left), l2, sign, lo, hi, how):
+                continue
+            gain = sum(lowered(g[side], h[side], how.l1, l2, lo, hi) for side in (left, ~left)) - whole
+            if gain > (0.0 if best is None else best[0] + 1e-12 * abs(whole)):
+                best = gain, j, left, t
+    return best
+
+
+def open_leaf(X, g, h, rows, depth, lo, hi, how):
+    """A leaf, its values, and the split it would have."""
+    g, h = g[rows], h[rows]
+    split = best_descent(X[rows], g, h, lo, hi, how) if depth < how.max_depth else None
+    values = [best_value(a, b, how.l1, how.l2, lo, hi) for a, b in zip(g.sum(axis=0), h.sum(axis=0))]
+    return {"rows": rows, "depth": depth, "lo": lo, "hi": hi, "split": split, "values": values}
+
+
+def descend(leaf, X, g, h, how):
+    """Give a leaf two children; a monotone split keeps them apart at the middle of their values."""
+    _, j, left, _ = leaf["split"]
+    rows, lo, hi = leaf["rows"], leaf["lo"], leaf["hi"]
+    sides, bounds = (rows[left], rows[~left]), ((lo, hi), (lo, hi))
+    if how.signs and how.signs[j]:
+        sums = ((g[side, 0].sum(), h[side, 0].sum()) for side in sides)
+        middle = np.mean([best_value(a, b, how.l1, how.l2, lo, hi) for a, b in sums])
+        bounds = ((lo, middle), (middle, hi))[:: how.signs[j]]
+    leaf["children"] = [
+        open_leaf(X, g, h, side, leaf["depth"] + 1, *ends, how) for side, ends in zip(sides, bounds)
+    ]
+    return leaf["children"]
+
+
+def descended(X, g, h, how):
+    """The root of a tree whose leaves are split where that gains most, or level by level."""
+    root = open_leaf(X, g, h, np.arange(len(X)), 0, -np.inf, np.inf, how)
+    leaves = [root]
+    while len(leaves) < how.max_leaves and any(leaf["split"] for leaf in leaves):
+        best = max(
+            (leaf for leaf in leaves if leaf["split"]),
+            key=lambda leaf: (-leaf["depth"] if how.by_level else 0, leaf["split"][0]),
+        )
+        leaves = [leaf for leaf in leaves if leaf is not best] + descend(best, X, g, h, how)
+    return root

@@ -17,7 +17,7 @@ from quorate.estimators.categories import TakesCategories
 from quorate.learn.boost import Boost, Course, Stopping, residual_voice
 from quorate.learn.loop import Data
 from quorate.members import losses
-from quorate.members.boosted import OfClasses, OfNumbers
+from quorate.members.boosted import OfClasses, OfCounts, OfNumbers
 from quorate.members.growth import Growth
 from quorate.run.executors import workers
 
@@ -88,13 +88,14 @@ class OfRounds(TakesCategories):
         self._no_answer_out_of_range(data.y, data.rows)
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val are the rows that judge, and their answers; give both, or none")
-        given = 0
+        learned, given = data, 0
         if X_val is not None:
             if not self.early_stopping:
                 raise ValueError("X_val are rows that judge when to stop; set early_stopping=True")
             data, given = self._with_judges(data, X_val, y_val, sample_weight_val)
-        data, voice = self._prepared(data, earlier)
-        scheme = self._scheme(data, self._stopping(data, given), voice)
+        data, voice = self._prepared(data, learned, earlier)
+        factors = columns.class_weights(getattr(self, "class_weight", None), learned)
+        scheme = self._scheme(data, self._stopping(data, given), voice, factors)
         state = None if earlier is None else scheme.resumed(data, self._continued(earlier, data, known))
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         state, _, self.interrupted_ = self._learn(
@@ -128,6 +129,7 @@ class OfRounds(TakesCategories):
                 f"the rounds that are there know the classes {known.tolist()}, and y has {data.classes.tolist()}; "
                 f"use warm_start=False"
             )
+        self._same_scores()
         if done > self.n_estimators:
             raise ValueError(
                 f"n_estimators={self.n_estimators} is less than the {done} rounds that are there; "
@@ -139,7 +141,10 @@ class OfRounds(TakesCategories):
             )
         return courses
 
-    def _scheme(self, data, stopping, voice):
+    def _same_scores(self):
+        """Complain where the scores that are there mean something else than those that are asked for."""
+
+    def _scheme(self, data, stopping, voice, factors):
         d, n_classes = data.X.shape[1], None if data.classes is None else len(data.classes)
         categorical = self._numbers_of(d)
         return Boost(
@@ -149,7 +154,7 @@ class OfRounds(TakesCategories):
             stopping,
             0 if stopping is not None else self._n_folds(data),
             categorical,
-            columns.class_weights(getattr(self, "class_weight", None), data),
+            factors,
             workers(self.n_jobs),
         )
 
@@ -172,8 +177,11 @@ class OfRounds(TakesCategories):
     def _n_folds(self, data):
         return 0
 
-    def _prepared(self, data, earlier):
-        """(the data as rounds see them, what their scores will say, where that is known before)."""
+    def _prepared(self, data, learned, earlier):
+        """(the data as rounds see them, what their scores will say, where that is known before).
+
+        `learned` are the data without rows that judge, `earlier` what a warm start goes on with.
+        """
         return data, None
 
     def _stopping(self, data, given):
@@ -643,9 +651,22 @@ class BoostedRegressor(Regressor, OfRounds):
     def _n_folds(self, data):
         return self.residual_folds
 
-    def _voice(self, state, scheme, voice):
+    def _of(self):
+        """What scores are."""
         levels = self._quantile_levels() if self.loss == "quantile" else ()
-        of = OfNumbers(self.loss in ("poisson", "gamma"), levels)
+        return OfNumbers(self.loss in ("poisson", "gamma"), levels)
+
+    def _same_scores(self):
+        voice = self.member_.voice
+        before = OfNumbers(True) if isinstance(voice, OfCounts) else getattr(voice, "of", voice)
+        if before != self._of():
+            raise ValueError(
+                f"the rounds that are there add up to other scores than those of loss={self.loss!r}"
+                f"{f' and quantile={self.quantile!r}' if self.loss == 'quantile' else ''}; use warm_start=False"
+            )
+
+    def _voice(self, state, scheme, voice):
+        of = self._of()
         if scheme.n_folds == 0 and scheme.stopping is None:
             return of
         means = {"squared_error": "mean", "poisson": "counts", "gamma": "mean"}.get(self.loss, "")

@@ -163,14 +163,14 @@ class DistributionalRegressor(Regressor, OfRounds):
     def _no_answer_out_of_range(self, y, rows):
         FAMILIES[self.family](self.loss).check(y, rows)
 
-    def _prepared(self, data, earlier):
+    def _prepared(self, data, learned, earlier):
         """(the data with y as rounds see it, the voice); a warm start keeps the units that are there."""
         family = FAMILIES[self.family](self.loss)
         if earlier is None:
-            loc, scale = family.inward(data.y, data.weight)
+            loc, scale = family.inward(learned.y, learned.weight)
             scale = max(float(scale), LEAST)
-            seen = family.seen(data.y, loc, scale)
-            return replace(data, y=seen), OfFamily(family.above(seen), float(loc), scale)
+            family = family.above(family.seen(learned.y, loc, scale))
+            return replace(data, y=family.seen(data.y, loc, scale)), OfFamily(family, float(loc), scale)
         voice = self.member_.voice
         if (voice.family.name, voice.family.score) != (family.name, family.score):
             raise ValueError(

@@ -373,7 +373,7 @@ def begin_search(kind, table, rules, scale, plan, tree, draws, crew, threads):
 def between_bins(edges, column, low, high):
     """(last bin on the left, threshold): in the middle of the two, and between bins, as others may have rows there."""
     if high == MISSING:
-        return low, np.inf
+        return np.int64(MISSING - 1), np.inf  # all that is not missing goes left
     middle = between(edges[column, 1, low], edges[column, 0, high])
     while low + 1 < high and edges[column, 1, low + 1] <= middle:
         low += 1

@@ -97,6 +97,7 @@ class More(Member):
     def fit(self, X, y, sample_weight=None, rng=None):
         """The course that follows."""
         so_far = self._begun(X, y, sample_weight) if self.so_far is None else self.so_far
+        _same_categories(so_far.model.codes, X.codes)
         rounds = self._live(X, so_far) or self._rounds(X, y, sample_weight, so_far)
         trees: list = []
         judged, ended = list(so_far.judged), False
@@ -105,9 +106,7 @@ class More(Member):
                 trees += rounds.round()
                 if self.judges is not None:
                     rows, w = self.judges
-                    judged.append(
-                        float(np.average(self.loss.risk(rounds.scores(rows), rounds.y[rows]), weights=w))
-                    )
+                    judged.append(self.loss.mean_risk(rounds.scores(rows), rounds.y[rows], w))
                     ended = self._in_vain(judged)
         self.live["rounds"] = rounds
         return Course(so_far.model.with_trees(trees), tuple(judged), ended)
@@ -162,6 +161,16 @@ class More(Member):
             return False
         before, since = min(judged[: -stop.patience]), min(judged[-stop.patience :])
         return since >= before - stop.tol * abs(before)
+
+
+def _same_categories(before, now):
+    """Complain where the sets of the trees that are there would speak of other categories."""
+    for j in sorted({*before, *now}):
+        if not np.array_equal(before.get(j, ()), now.get(j, ())):
+            raise ValueError(
+                f"the rounds that are there know other categories of column {j} than these data have; "
+                f"use warm_start=False"
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,6 +50,9 @@ LOG_DF = (np.log(2.1), np.log(1e3))  # there is a variance; and it is as good as
 # What is known of log ν and log r before any row is seen, as information a row: they say nothing of themselves where
 # tails are thin or counts are few, and would be led far astray by a handful of rows.
 RIDGE = 0.02
+LOUD = (
+    1.0  # a slope of log ν to which log σ answers in full: rows far off have any, and ν no step to go with it
+)
 STEPS, HALVINGS, NOUGHT, EPS = 50, 20, 1e-6, 1e-4
 PIECE = 3 << 12  # rows whose temporary arrays are so small that memory is used again at once
 MANY = 1 << 13  # values that a start is learned from where each takes long
@@ -335,7 +338,9 @@ class StudentT(Heavy):
         q = (df + 1) / (df + square)
         rise = special.psi(0.5 * df + 0.5) - special.psi(0.5 * df) - np.log1p(square / df)
         g_scale, g_df = 1.0 - q * square, -0.5 * (df * rise - 1.0 + q * square)
-        (g_scale, g_df), (h_scale, h_df) = natural(g_scale, g_df, df)
+        heard = np.clip(g_df, -LOUD, LOUD)
+        stop(log_df, heard, *LOG_DF)
+        (g_scale, g_df), (h_scale, h_df) = natural(g_scale, g_df, df, heard)
         return (-q * z * per, g_scale, g_df), ((df + 1) / (df + 3) * per * per, h_scale, h_df)
 
     def _crps_slopes(self, loc, log_scale, log_df, y):
@@ -553,15 +558,17 @@ def stop(f, g, low, high):
         g[over & (g < 0)] = 0.0
 
 
-def natural(g_scale, g_df, df):
+def natural(g_scale, g_df, df, heard=None):
     """(g, h) of log σ and log ν, such that −g / h is −(F + ridge)⁻¹ g, F their information.
 
-    h is 1 / diagonal of the inverse, which is what is known of each where the other is not.
+    h is 1 / diagonal of the inverse, which is what is known of each where the other is not. `heard` is as much of g_df
+    as log σ is to answer.
     """
+    heard = g_df if heard is None else heard
     a, c = 2 * df / (df + 3), -2 * df / ((df + 1) * (df + 3))
     d = trigamma(0.5 * df) - trigamma(0.5 * df + 0.5)
     d = RIDGE + df * (0.25 * df * d - 0.5 * (df + 5) / ((df + 1) * (df + 3)))
-    return (g_scale - c / d * g_df, g_df - c / a * g_scale), (a - c * c / d, d - c * c / a)
+    return (g_scale - c / d * heard, g_df - c / a * g_scale), (a - c * c / d, d - c * c / a)
 
 
 def trigamma(x):

@@ -52,6 +52,10 @@ class Loss(ABC):
     def risk(self, f, y):
         """The loss of each row, whose scores are f (n, outputs)."""
 
+    def mean_risk(self, f, y, w):
+        """The mean of it, weighted."""
+        return float(np.average(self.risk(f, y), weights=w))
+
     def kernel(self, f, y, w) -> Any:
         """The slopes, as kernels know them."""
         return None
@@ -156,10 +160,13 @@ class Huber(Loss):
         far = quantile(np.abs(y - f), self.alpha, w)
         return kernels.slopes.Huber(max(far, float(np.finfo(float).tiny)))
 
-    def risk(self, f, y):
+    def risk(self, f, y, w=None):
         miss = np.abs(f[:, 0] - y)
-        delta = max(quantile(miss, self.alpha), float(np.finfo(float).tiny))
+        delta = max(quantile(miss, self.alpha, w), float(np.finfo(float).tiny))
         return np.where(miss <= delta, 0.5 * miss**2, delta * (miss - 0.5 * delta))
+
+    def mean_risk(self, f, y, w):
+        return float(np.average(self.risk(f, y, w), weights=w))
 
 
 class _Logarithmic(Loss):

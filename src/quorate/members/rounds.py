@@ -8,6 +8,7 @@ bits come from any number of threads, and from rounds that are done in parts.
 
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,8 @@ class Rounds:
     `times` says how often each row counts (0: it is not learned from; None: all do once), `factor` what its slopes are
     multiplied by (None: 1), and `slots` number its copies for draws.
     """
+
+    failed: Any = None  # what went wrong in a thread that helps
 
     def __init__(
         self, growth, loss, table, y, start, *, times=None, factor=None, slots=None, seed=0, threads=1
@@ -101,11 +104,11 @@ class Rounds:
         """Packed where that is asked for, or rows are many and words have digits enough; else Pairs."""
         packed, pairs = kernels.gain.Packed(1), kernels.gain.Pairs(self.wide)
         asked = self.growth.gradients
-        if self.wide > 1 or asked == "exact" or isinstance(self.loss, Given):
+        if self.wide > 1 or asked == "exact" or isinstance(self.loss, Given) or self._total > MOST_ROWS:
             return pairs
         if asked == "quantised":
             return packed
-        if len(self.rows) < MANY or self._total > MOST_ROWS:
+        if len(self.rows) < MANY:
             return pairs
         most, _, mean = self._extent_alone()
         digits = 31 - np.log2(max(self._total, 1))
@@ -201,8 +204,12 @@ class Rounds:
         if thread == 0:
             crew.open_phase(word, self.groups)
         while (k := crew.take(thread, word, stage)) >= 0:
-            self._tree_alone(k, self.growers[thread])
-            crew.done(word)
+            try:
+                self._tree_alone(k, self.growers[thread])
+            except BaseException as error:  # the leader, who may not be here, is told
+                self.failed = error
+            finally:
+                crew.done(word)
 
     def _tree_alone(self, k, grower):
         grower.word[:] = 0
@@ -223,7 +230,10 @@ class Rounds:
         self._slopes()
         self.trees: list = [None] * self.groups
         if self.apart:
+            self.failed = None
             crew.lead()
+            if self.failed is not None:
+                raise self.failed
         for k in () if self.apart else range(self.groups):
             grower = self.growers[0]
             self._begin(k, grower)

@@ -11,6 +11,7 @@ from quorate.store.checks import (
     anything,
     array,
     each,
+    either,
     flag,
     is_array,
     number,
@@ -74,7 +75,7 @@ def _sound(model):
 def _trees(model):
     """Which nodes are leaves, where the nodes are trees one after another, each of them whole."""
     roots, n = model.roots.astype(np.int64), len(model.right)
-    ends = np.append(roots[1:], n)
+    ends = np.append(roots[1:], n)[: len(roots)]
     good = (not n and not len(roots)) or (
         len(roots) and roots[0] == 0 and np.all(ends > roots) and roots.max() < n
     )
@@ -86,6 +87,11 @@ def _trees(model):
 def _fields(model):
     fields = {name: getattr(model, name) for name in FIELDS}
     return {**fields, "codes": as_codes(model.codes), "voice": model.voice}
+
+
+def is_infinite(value):
+    """Infinity, and nothing else."""
+    require(isinstance(value, float) and value == np.inf, "should be infinite")
 
 
 def _residuals(voice):
@@ -127,7 +133,7 @@ put(
 )
 put(OfClasses, n_classes=whole(1, 1 << 20))
 put(OfNumbers, log=flag, levels=each(number(0, 1)))
-put(OfCounts, r=number(0, finite=False))
+put(OfCounts, r=either(number(0), is_infinite))
 put(
     OfResiduals,
     of=a(OfNumbers),
