@@ -87,12 +87,30 @@ def _named(frame):
 
 def _levels(series):
     """The distinct texts of a column, in order."""
-    values = series.cast(nw.String).drop_nulls().unique().to_list()
-    return np.array(sorted(values), dtype=object)
+    known = _by_code(series)
+    if known is None:
+        values = series.cast(nw.String).drop_nulls().unique().to_list()
+    else:
+        texts, codes = known
+        values = [texts[i] for i in np.flatnonzero(np.bincount(codes + 1, minlength=len(texts) + 1)[1:])]
+    return np.array(sorted(set(values)), dtype=object)
 
 
 def _places(series, levels, frame):
     """The place of each text among the levels, as a column; what is not among them is missing."""
-    place = {level: float(i) for i, level in enumerate(levels)}
-    values = [place.get(v, np.nan) for v in series.cast(nw.String).to_list()]
+    place, known = {level: float(i) for i, level in enumerate(levels)}, _by_code(series)
+    if known is None:
+        values = [place.get(v, np.nan) for v in series.cast(nw.String).to_list()]
+    else:
+        texts, codes = known
+        values = np.array([place.get(text, np.nan) for text in texts] + [np.nan])[codes]  # −1 is the last
     return nw.new_series(series.name, values, nw.Float64, backend=frame.implementation)
+
+
+def _by_code(series):
+    """(the texts of the categories, the number of each row's, −1 where it is missing) of pandas; else None."""
+    codes = getattr(getattr(series.to_native(), "cat", None), "codes", None)
+    if codes is None:
+        return None
+    texts = nw.from_native(series.to_native().cat.categories.to_series(), series_only=True).cast(nw.String)
+    return texts.to_list(), codes.to_numpy().astype(np.intp)
