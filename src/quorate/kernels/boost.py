@@ -34,6 +34,7 @@ from quorate.kernels.grow import (
 from quorate.kernels.jit import BARE, U1, U8, draw_below, inline, kernel, merged, prefetch
 from quorate.kernels.split import UNKNOWN, between
 
+ZERO, ONE = np.int64(0), np.int64(1)  # typed: numba compiles a function anew for each literal
 AHEAD = np.uint64(24)
 PIECE = 4096  # rows of a task
 ALONE = 4096  # rows of a node that the leader parts itself
@@ -160,7 +161,7 @@ def count(kind, cells, wide, d, first, last, at, start, end, values, hist, base)
     rest = np.uint64(d & 7 if 8 * last > d else 0)  # columns of a last word that is not full
     whole = np.uint64(last - 1 if rest else last)
     for i in range(np.uint64(start), np.uint64(end)):
-        row, later = np.uint64(at[i]), np.uint64(at[min(i + AHEAD, final)])
+        row, later = np.uint64(at[i]), np.uint64(at[i + AHEAD if i + AHEAD < final else final])
         prefetch(cells, later * wide + np.uint64(first))
         prefetch(values, later * np.uint64(words_of(kind)))
         for word in range(np.uint64(first), whole):
@@ -230,7 +231,7 @@ def part(table, rows, plan, start, end, l, r, left_to, right_to):
     limit = np.uint8(np.uint8(low) + shift)
     for i in range(np.uint64(start), np.uint64(end)):
         row = at[i]
-        prefetch(column, np.uint64(at[min(i + AHEAD, final)]))
+        prefetch(column, np.uint64(at[i + AHEAD if i + AHEAD < final else final]))
         left = np.uint64(np.uint8(column[np.uint64(row)] + shift) <= limit)
         left_to[l] = row
         right_to[r] = row
@@ -250,7 +251,7 @@ def part_piece(table, rows, plan, task):
 @merged
 def part_alone(table, rows, plan):
     """Part a node; where the right ones begin."""
-    middle = part(table, rows, plan, plan[BEGIN], plan[END], plan[BEGIN], 0, rows.at, rows.spare)
+    middle = part(table, rows, plan, plan[BEGIN], plan[END], plan[BEGIN], ZERO, rows.at, rows.spare)
     for k in range(np.uint64(plan[END] - middle)):
         rows.at[np.uint64(middle) + k] = rows.spare[k]
     return middle
@@ -276,7 +277,7 @@ def count_piece(kind, table, rows, plan, hists, values, tree, thread, task):
     own, d = hists.own[thread], len(table.meaning)
     if hists.used[thread] != plan[TURN]:
         hists.used[thread] = plan[TURN]
-        clear(kind, hists.words, own, 0, table.wide)
+        clear(kind, hists.words, own, ZERO, table.wide)
     start = tree.ints[plan[SMALL], FIRST] + task * PIECE
     end = min(start + PIECE, tree.ints[plan[SMALL], LAST])
     for block in range(0, table.wide, WIDE):
@@ -296,12 +297,12 @@ def search_block(
     if plan[COUNTED]:
         for t in range(len(hists.used)):
             if hists.used[t] == plan[TURN]:
-                add_up(kind, hists.words, to, hists.own[t], 1, first, last)
+                add_up(kind, hists.words, to, hists.own[t], ONE, first, last)
     else:
         start, end = tree.ints[small, FIRST], tree.ints[small, LAST]
         count(kind, table.cells, table.wide, d, first, last, rows.at, start, end, values, hists.words, to)
     if large >= 0:
-        add_up(kind, hists.words, of, to, -1, first, last)
+        add_up(kind, hists.words, of, to, -ONE, first, last)
     for which in range(2):
         node, slot, good = (large, of, -np.inf) if which else (small, to, -np.inf)
         if node >= 0 and draws.allowed[which, d]:
@@ -334,7 +335,7 @@ def open_node(tree, leaves, i, start, end, depth, lo, hi):
     tree.floats[i, THRESHOLD], tree.floats[i, GAIN] = np.nan, 0.0
 
 
-@inline
+@merged
 def draw(kind, rules, scale, plan, tree, draws):
     """Which columns each of two nodes may be split by; none where there is too little to part."""
     allowed, order, d = draws.allowed, draws.order, np.uint64(len(draws.order))
@@ -510,9 +511,6 @@ def split_leaf(kind, table, rules, scale, plan, tree, leaves, middle):
 def lead(kind, table, rules, scale, plan, rows, tree, leaves, found, draws, crew, stage, threads):
     """What is next, when a phase is over: open another one, or end the stage."""
     step, parted, middle = plan[STEP], False, np.int64(0)
-    if step == START:
-        begin_search(kind, table, rules, scale, plan, tree, draws, crew, threads)
-        return
     if step == COUNT:
         plan[STEP], plan[COUNTED], plan[BLOCK] = SEARCH, 1, 1
         crews.begin(crew, table.wide)
@@ -521,11 +519,12 @@ def lead(kind, table, rules, scale, plan, rows, tree, leaves, found, draws, crew
         begin_gather(rows, plan)
         crews.begin(crew, plan[PIECES])
         return
+    searching = step == START
     if step == SEARCH:
         take_best(kind, table, rules, scale, plan, tree, leaves, found)
-    else:
+    elif step == GATHER:
         parted, middle = True, plan[LOW]
-    while True:
+    while not searching:
         if not parted:
             i = next_leaf(rules, plan, leaves)
             if i < 0 or plan[LEAVES] >= rules.max_leaves:
@@ -539,9 +538,8 @@ def lead(kind, table, rules, scale, plan, rows, tree, leaves, found, draws, crew
                 return
             middle = part_alone(table, rows, plan)
         parted = False
-        if split_leaf(kind, table, rules, scale, plan, tree, leaves, middle):
-            begin_search(kind, table, rules, scale, plan, tree, draws, crew, threads)
-            return
+        searching = split_leaf(kind, table, rules, scale, plan, tree, leaves, middle)
+    begin_search(kind, table, rules, scale, plan, tree, draws, crew, threads)
 
 
 @kernel
@@ -566,13 +564,13 @@ def grow(
     room,
 ):
     """Take part in growing a tree; thread 0 leads."""
-    spins = 0
+    spins = ZERO
     while True:
         task = crews.claim(crew, stage)
         if task == crews.OVER:
             return
         if task >= 0:
-            spins = 0
+            spins = ZERO
             if plan[STEP] == SEARCH:
                 search_block(
                     kind,

@@ -146,14 +146,14 @@ def wait(spins):
     pause()
     if spins > PATIENCE:
         give_way()
-        return 0
+        return np.int64(0)
     return spins + 1
 
 
 @inline
 def next_task(thread, crew, stage):
     """The next task of a stage of one phase, waited for; OVER when there is none. The leader ends the stage."""
-    spins = 0
+    spins = np.int64(0)
     while True:
         task = claim(crew, stage)
         if task != NONE:

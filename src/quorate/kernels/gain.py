@@ -335,7 +335,7 @@ def search(
         if better:
             there = (own[np.uint64(7)] >> U63) & U1  # whether some rows miss the column
             found[0], found[1], found[2] = column, -1, -1
-            found[3] = bit(own, MISSING) if there else UNKNOWN
+            found[3] = bit(own, np.int64(MISSING)) if there else UNKNOWN
             for c in range(2 * size):
                 sums[c] = kept[c]
             for word in range(8):

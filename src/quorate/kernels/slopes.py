@@ -184,20 +184,13 @@ def follow(thread, crew, stage, kind, loss, f, y, factor, times, per, key, value
     while task >= 0:
         first, last = piece(task, n)
         a, b = np.int64(0), np.int64(0)
-        if len(factor) == 0 and len(times) == 0:
-            for i in range(np.uint64(first), np.uint64(last)):
-                g, h = slope(loss, f[i], y[i])
-                c, d = keep(kind, values, i, np.int64(1), g, h, per, key[0])
-                a += c
-                b += d
-        else:
-            for i in range(np.uint64(first), np.uint64(last)):
-                g, h = slope(loss, f[i], y[i])
-                by = factor[i] if len(factor) else 1.0
-                m = np.int64(times[i]) if len(times) else np.int64(1)
-                c, d = keep(kind, values, i, m, by * g, by * h, per, key[0])
-                a += c
-                b += d
+        for i in range(np.uint64(first), np.uint64(last)):
+            g, h = slope(loss, f[i], y[i])
+            by = factor[i] if len(factor) else 1.0
+            m = np.int64(times[i]) if len(times) else np.int64(1)
+            c, d = keep(kind, values, i, m, by * g, by * h, per, key[0])
+            a += c
+            b += d
         totals[task, 0], totals[task, 1] = a, b
         crews.finish(crew)
         task = crews.next_task(thread, crew, stage)
