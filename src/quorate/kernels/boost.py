@@ -53,7 +53,10 @@ LO, HI, BEST, WHERE = range(4)
 
 
 class Table(NamedTuple):
-    """Bins row by row in words of eight, and column by column; their edges, and what columns mean."""
+    """Bins row by row in words of eight, and column by column; their edges, and what columns mean.
+
+    `meaning` is whether a column is of categories, its sign where it is monotone, and how many bins it has.
+    """
 
     cells: np.ndarray
     columns: np.ndarray
@@ -310,6 +313,7 @@ def search_block(
                 if draws.allowed[which, column]:
                     good = search(
                         kind, ways, hists.words, slot, column, table.meaning[column, 0], table.meaning[column, 1],
+                        table.meaning[column, 2],
                         tree.sums[node], scale.unit, scale.need, rules, leaves.floats[node, LO],
                         leaves.floats[node, HI], room, good, found.ints[task, which], found.sums[task, which],
                         found.bits[task, which],

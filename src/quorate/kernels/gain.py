@@ -67,18 +67,19 @@ def _size_of(kind):
     return lambda kind: kind.size
 
 
-def unfold(kind, hist, base, bins, g, h):
-    """List the bins of a column that are not empty, and their sums; how many."""
+def unfold(kind, hist, base, known, bins, g, h):
+    """List the bins of a column that are not empty, of its `known` ones and MISSING, and their sums; how many."""
 
 
 @overload(unfold, jit_options=BARE)
-def _unfold(kind, hist, base, bins, g, h):
+def _unfold(kind, hist, base, known, bins, g, h):
     return unfold_packed if kind.instance_class is Packed else unfold_pairs
 
 
-def unfold_packed(kind, hist, base, bins, g, h):
+def unfold_packed(kind, hist, base, known, bins, g, h):
     n = np.uint64(0)
-    for b in range(np.uint64(256)):
+    for i in range(np.uint64(known + 1)):
+        b = i if i < np.uint64(known) else np.uint64(MISSING)
         v = hist[np.uint64(base) + b]
         bins[n] = b
         g[n], h[n] = v >> 32, v & LOWER
@@ -86,9 +87,10 @@ def unfold_packed(kind, hist, base, bins, g, h):
     return np.int64(n)
 
 
-def unfold_pairs(kind, hist, base, bins, g, h):
+def unfold_pairs(kind, hist, base, known, bins, g, h):
     n, k = np.uint64(0), np.uint64(kind.size)
-    for b in range(np.uint64(256)):
+    for i in range(np.uint64(known + 1)):
+        b = i if i < np.uint64(known) else np.uint64(MISSING)
         at, some = (np.uint64(base) + b) * (k << U1), False
         for c in range(k):
             g[n * k + c], h[n * k + c] = hist[at + (c << U1)], hist[at + (c << U1) + U1]
@@ -307,6 +309,7 @@ def search(
     column,
     category,
     sign,
+    known,
     total,
     unit,
     need,
@@ -325,7 +328,7 @@ def search(
     """
     bins, g, h, left, gone, kept, own = room
     size = size_of(kind)
-    n = unfold(kind, hist, slot + (np.int64(column) << 8), bins, g, h)
+    n = unfold(kind, hist, slot + (np.int64(column) << 8), known, bins, g, h)
     if n < 2:
         return best
     if category:

@@ -197,8 +197,8 @@ def follow(thread, crew, stage, kind, loss, f, y, factor, times, per, key, value
 
 
 @kernel
-def follow_classes(thread, crew, stage, kind, f, y, factor, times, per, key, values, totals):
-    """The same of the softmax of f (K, n): `values` has a row for each class, `totals` two columns."""
+def follow_classes(thread, crew, stage, kind, f, y, factor, times, per, key, values, totals, room):
+    """The same of the softmax of f (K, n): `values` has a row for each class, `totals` two columns, `room` (threads, K)."""
     classes, n = np.uint64(f.shape[0]), f.shape[1]
     curve = np.float64(classes) / (np.float64(classes) - 1.0)
     if thread == 0:
@@ -211,13 +211,14 @@ def follow_classes(thread, crew, stage, kind, f, y, factor, times, per, key, val
         for i in range(np.uint64(first), np.uint64(last)):
             top, total = f[0, i], 0.0
             for c in range(classes):
-                top = max(top, f[c, i])
+                top = f[c, i] if f[c, i] > top else top
             for c in range(classes):
-                total += np.exp(f[c, i] - top)
+                room[thread, c] = np.exp(f[c, i] - top)
+                total += room[thread, c]
             by = factor[i] if len(factor) else 1.0
             m = np.int64(times[i]) if len(times) else np.int64(1)
             for c in range(classes):
-                p = np.exp(f[c, i] - top) / total
+                p = room[thread, c] / total
                 g = p - np.float64(c == np.uint64(y[i]))
                 a, b = keep(
                     kind, values[c], i, m, by * g, by * curve * p * (1.0 - p), per, key[0] + (c << np.uint64(40))

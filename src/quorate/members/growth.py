@@ -79,9 +79,12 @@ class Grower:
         bins, most = words * 8 * 256, 2 * leaves + 1
         per_bin = 1 if isinstance(kind, split.Packed) else 2 * size
         b, self.kind, self.threads, n = kernels.boost, kind, threads, len(table)
-        meaning = np.zeros((d, 2), np.int8)
+        meaning = np.zeros((d, 3), np.int64)
         meaning[list(table.codes), 0] = 1
         meaning[:, 1] = growth.monotone or 0
+        meaning[:, 2] = np.isfinite(table.edges[:, 0, : split.MISSING]).sum(axis=1)
+        for j, codes in table.codes.items():
+            meaning[j, 2] = len(codes)
         self.rules = split.Rules(
             leaves,
             1 << 30 if growth.max_depth is None else growth.max_depth,

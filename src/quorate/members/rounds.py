@@ -17,7 +17,7 @@ from quorate.members.growth import Crew, Grower
 from quorate.members.losses import Classes, Given, Huber, Quantiles, TwoClasses, quantile
 
 PIECE = 8192
-MANY = 1 << 15  # rows from which slopes are packed
+MANY = 1 << 13  # rows from which slopes are packed
 DIGITS = 5  # binary digits that the mean slope must have left when packed
 MOST_ROWS = 1 << 24  # that words have digits for
 
@@ -56,6 +56,7 @@ class Rounds:
             (-(-n // PIECE), 2 * self.wide * (self.groups if self._softmax else 1)), np.int64
         )
         self.extents = np.zeros((-(-n // PIECE), 3))
+        self.odds = np.empty((threads, -(-self.groups // 8) * 8))
         if isinstance(loss, Given):
             self.given = np.empty((n, self.wide)), np.empty((n, self.wide))
         columns = table.columns
@@ -172,7 +173,7 @@ class Rounds:
     def _follow_classes(self, thread, stage):
         kernels.slopes.follow_classes(
             thread, self.crew.word, stage, self.kind, self.f[:, :, 0], self.y, self.factor, self.times, self.per,
-            self.key, self.values, self.totals,
+            self.key, self.values, self.totals, self.odds,
         )  # fmt: skip
 
     def _follow_given(self, thread, stage):
