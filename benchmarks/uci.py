@@ -47,7 +47,7 @@ SHOWN = ("family", "max_leaf_nodes", "min_samples_leaf", "subsample")
 JUDGES = 0.2  # the share of the rows to learn from that judges
 HOLDOUTS = ((1_000, 5), (5_000, 2))  # (rows to learn from up to which, draws of who judges); one beyond
 MORE = 1.0  # times the rounds that were best, at the end
-MEMBERS, SHARE = 20, 0.95
+MEMBERS, SHARE = 10, 0.95
 PROCESSES = 2
 QUICK, QUICK_ROUNDS = 200, 30
 

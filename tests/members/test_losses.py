@@ -91,7 +91,7 @@ def test_slopes_of_the_softmax(k):
     no, key = np.zeros(0), np.ones(1, np.uint64)
     kernels.slopes.follow_classes(
         0, kernels.crew.crew(), 0, Pairs(1), np.ascontiguousarray(f.T), y, no, no.astype(int),
-        np.array([per, per]), key, words, totals,
+        np.array([per, per]), key, words, totals, np.empty((1, k)),
     )  # fmt: skip
     for c, step in enumerate(e * np.eye(k)):
         want = (loss.risk(f + step, y) - loss.risk(f - step, y)) / (2 * e)

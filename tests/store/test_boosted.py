@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from store.doctor import Doctored, path_to
 
 import quorate as q
@@ -42,7 +43,7 @@ bases = pytest.mark.parametrize("base", ["classes", "numbers", "distributions"])
 
 @pytest.fixture(scope="module")
 def files():
-    return {name: store.written(model.fit(X, y)) for name, (model, y) in MODELS.items()}
+    return {name: store.written(clone(model).fit(X, y)) for name, (model, y) in MODELS.items()}
 
 
 def read(doctored):

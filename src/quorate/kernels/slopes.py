@@ -198,7 +198,7 @@ def follow(thread, crew, stage, kind, loss, f, y, factor, times, per, key, value
 
 @kernel
 def follow_classes(thread, crew, stage, kind, f, y, factor, times, per, key, values, totals, room):
-    """The same of the softmax of f (K, n): `values` has a row for each class, `totals` two columns, `room` (threads, K)."""
+    """The same of the softmax of f (K, n): a row of `values` and two columns of `totals` for each class."""
     classes, n = np.uint64(f.shape[0]), f.shape[1]
     curve = np.float64(classes) / (np.float64(classes) - 1.0)
     if thread == 0:
