@@ -306,14 +306,14 @@ def test_packed_where_rows_are_many_and_slopes_alike():
     def kind(loss, y, **given):
         return type(rounds(loss, X[: len(y)], y, shared=binned(X[: len(y)]), **given).kind)
 
-    X = table(1 << 15)
+    X = table(1 << 13)
     y = answers(losses.Squared(), X)
     assert kind(losses.Squared(), y[:-1]) is Pairs
     assert kind(losses.Squared(), y) is Packed
     assert kind(losses.TwoClasses(), (y > 0) * 1.0) is Packed
     assert kind(losses.Squared(), np.append(y[:-1], 1e9)) is Pairs
     assert kind(losses.Squared(), np.zeros(len(y))) is Pairs
-    assert kind(losses.Squared(), y, times=np.full(len(y), 1 << 10)) is Pairs
+    assert kind(losses.Squared(), y, times=np.full(len(y), 1 << 12)) is Pairs
     assert kind(FAMILIES["normal"](), y) is Pairs
 
 

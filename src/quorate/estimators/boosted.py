@@ -295,7 +295,7 @@ class BoostedClassifier(Classifier, OfRounds):
         The least curvature H of a leaf.
     l1_regularization : float, default=0.0
         What |G| is lessened by.
-    l2_regularization : float, default=2.0
+    l2_regularization : float, default=1.0
         λ.
     subsample : float, default=1.0
         The share of rows that each round draws, each row by lot.
@@ -377,7 +377,7 @@ class BoostedClassifier(Classifier, OfRounds):
         min_samples_leaf=20,
         min_child_weight=0.001,
         l1_regularization=0.0,
-        l2_regularization=2.0,
+        l2_regularization=1.0,
         subsample=1.0,
         max_features=1.0,
         class_weight=None,

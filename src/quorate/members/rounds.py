@@ -19,6 +19,7 @@ from quorate.members.losses import Classes, Given, Huber, Quantiles, TwoClasses,
 PIECE = 8192
 MANY = 1 << 13  # rows from which slopes are packed
 DIGITS = 5  # binary digits that the mean slope must have left when packed
+SPIKE = 8  # binary digits that the mean slope may be below the largest
 MOST_ROWS = 1 << 24  # that words have digits for
 
 
@@ -112,8 +113,8 @@ class Rounds:
         if len(self.rows) < MANY:
             return pairs
         most, _, mean = self._extent_alone()
-        digits = 31 - np.log2(max(self._total, 1))
-        return packed if mean > 0 and digits + np.log2(mean / most) >= DIGITS else pairs
+        digits, below = 31 - np.log2(max(self._total, 1)), np.log2(most / mean) if mean > 0 else np.inf
+        return packed if below <= SPIKE and digits - below >= DIGITS else pairs
 
     def _steps(self):
         """What the crew does each round, stage by stage."""
