@@ -214,11 +214,11 @@ def test_ctrl_c_at_a_terminal(where, tmp_path):
 def test_the_committee_is_the_one_that_was_asked_for(where):
     """A committee of some members is the beginning of the whole one."""
     data, watch = table(), Watch(where, finished=lambda job, member: job.key == (2,))
-    state, made = learn(Resample(TREE, 8, Bootstrap()), data, watch)
-    whole, _ = learn(Resample(TREE, 8, Bootstrap()), data, Watch(Here()))
+    state, made = learn(Resample(TREE, 40, Bootstrap()), data, watch)
+    whole, _ = learn(Resample(TREE, 40, Bootstrap()), data, Watch(Here()))
     same = {seat.job.key: seat.member for seat in whole.seats}
     for seat in state.seats:
         mine, its = seat.member.predict_dist(data.X).probs, same[seat.job.key].predict_dist(data.X).probs
         assert np.array_equal(mine, its)
-    assert len(made) == len(state.seats) < 8
+    assert len(made) == len(state.seats) < 40
     assert fit(Here(), data).shape == (len(data), 2)
