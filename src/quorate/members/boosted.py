@@ -16,6 +16,7 @@ from quorate import kernels
 from quorate.dist import Categorical, Empirical, NegativeBinomial, Poisson
 from quorate.members.base import Fitted
 from quorate.members.bins import coded
+from quorate.members.tree import questions, walked
 
 TREE = ("column", "threshold", "right", "values", "rows", "gain")  # an entry for each node
 
@@ -192,9 +193,7 @@ class Boosted(Fitted):
     @cached_property
     def nodes(self):
         """The nodes as the kernels want them, 16 bytes each."""
-        nodes = np.empty(len(self.column), kernels.walk.NODE)
-        nodes["threshold"], nodes["column"], nodes["right"] = self.threshold, self.column, self.right
-        return nodes
+        return walked(self.column, self.threshold, self.right)
 
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name != "nodes"}
@@ -297,18 +296,14 @@ def _nothing(wide) -> dict:
 
 def _nodes(tree, at, n_subsets):
     """The arrays of one tree whose first node has the number `at`."""
-    (ints, floats, values, subsets, rows), g, w = tree, kernels.grow, kernels.walk
-    leaf, category = ints[:, g.COLUMN] < 0, ints[:, g.SUBSET] >= 0
-    column = np.where(leaf, 0, ints[:, g.COLUMN]).astype(np.uint32)
-    column |= np.where(ints[:, g.MISSING_LEFT] > 0, w.MISSING_LEFT, 0).astype(np.uint32)
-    column |= np.where(category, w.CATEGORY, 0).astype(np.uint32)
-    right = np.where(leaf, np.arange(len(ints)), ints[:, g.RIGHT]) + at
+    ints, floats, values, subsets, rows = tree
+    column, threshold, right = questions(ints, floats, at, n_subsets)
     return {
-        "column": column.astype(np.uint32),
-        "threshold": np.where(category, ints[:, g.SUBSET] + n_subsets, floats[:, g.THRESHOLD]),
-        "right": right.astype(np.uint32),
+        "column": column,
+        "threshold": threshold,
+        "right": right,
         "subsets": subsets,
-        "values": np.where(leaf[:, None], values, 0.0),
+        "values": np.where((ints[:, kernels.grow.COLUMN] < 0)[:, None], values, 0.0),
         "rows": rows,
-        "gain": floats[:, g.GAIN],
+        "gain": floats[:, kernels.grow.GAIN],
     }

@@ -56,8 +56,8 @@ class Loss(ABC):
         """The mean of it, weighted."""
         return float(np.average(self.risk(f, y), weights=w))
 
-    def kernel(self, f, y, w) -> Any:
-        """The slopes, as kernels know them."""
+    def kernel(self, f, y, w, k=0) -> Any:
+        """The slopes of output k, as kernels know them."""
         return None
 
     def leaf(self, step):
@@ -84,7 +84,7 @@ class TwoClasses(Loss):
         ones = float(np.clip(total * weighted(y, w), LEAST, max(total - LEAST, LEAST)))
         return np.array([np.log(ones) - np.log(max(total - ones, LEAST))])
 
-    def kernel(self, f, y, w):
+    def kernel(self, f, y, w, k=0):
         return kernels.slopes.Logistic()
 
     def risk(self, f, y):
@@ -116,7 +116,7 @@ class Squared(Loss):
     def start(self, y, w):
         return np.array([weighted(y, w)])
 
-    def kernel(self, f, y, w):
+    def kernel(self, f, y, w, k=0):
         return kernels.slopes.Squared()
 
     def risk(self, f, y):
@@ -156,7 +156,7 @@ class Huber(Loss):
     def start(self, y, w):
         return np.array([quantile(y, 0.5, w)])
 
-    def kernel(self, f, y, w):
+    def kernel(self, f, y, w, k=0):
         far = quantile(np.abs(y - f), self.alpha, w)
         return kernels.slopes.Huber(max(far, float(np.finfo(float).tiny)))
 
@@ -189,7 +189,7 @@ class _Logarithmic(Loss):
 class Poisson(_Logarithmic):
     """Poisson deviance, of counts or rates."""
 
-    def kernel(self, f, y, w):
+    def kernel(self, f, y, w, k=0):
         return kernels.slopes.Poisson()
 
     def risk(self, f, y):
@@ -200,7 +200,7 @@ class Poisson(_Logarithmic):
 class Gamma(_Logarithmic):
     """Gamma deviance, of positive numbers."""
 
-    def kernel(self, f, y, w):
+    def kernel(self, f, y, w, k=0):
         return kernels.slopes.Gamma()
 
     def risk(self, f, y):

@@ -16,7 +16,6 @@ from quorate import kernels
 from quorate.members.growth import Crew, Grower
 from quorate.members.losses import Classes, Given, Huber, Quantiles, TwoClasses, quantile
 
-PIECE = 8192
 MANY = 1 << 13  # rows from which slopes are packed
 DIGITS = 5  # binary digits that the mean slope must have left when packed
 SPIKE = 8  # binary digits that the mean slope may be below the largest
@@ -49,14 +48,13 @@ class Rounds:
         self.f = np.ascontiguousarray(start.T.reshape(self.groups, self.wide, n).transpose(0, 2, 1))
         self.unseen, self.n_unseen = np.zeros(n, np.uint32), np.zeros(1, np.int64)
         self._share(self.times)
+        pieces = -(-n // kernels.slopes.PIECE)
+        self.extents = np.zeros((pieces, 3))
         self.kind = self._kind()
         words = 1 if isinstance(self.kind, kernels.gain.Packed) else 2 * self.wide
         self.values = np.zeros((self.groups, n * words), np.int64)
         self.per, self.key = np.ones(2 * self.wide), np.zeros(1, np.uint64)
-        self.totals = np.zeros(
-            (-(-n // PIECE), 2 * self.wide * (self.groups if self._softmax else 1)), np.int64
-        )
-        self.extents = np.zeros((-(-n // PIECE), 3))
+        self.totals = np.zeros((pieces, 2 * self.wide * (self.groups if self._softmax else 1)), np.int64)
         self.odds = np.empty((threads, -(-self.groups // 8) * 8))
         if isinstance(loss, Given):
             self.given = np.empty((n, self.wide)), np.empty((n, self.wide))
@@ -151,9 +149,7 @@ class Rounds:
         )  # fmt: skip
 
     def _kernel(self, k):
-        if isinstance(self.loss, Quantiles):
-            return self.loss.kernel(None, None, None, k)
-        return self.loss.kernel(self.f[0, :, 0], self.y, None)
+        return self.loss.kernel(self.f[k, :, 0], self.y, None, k)
 
     def _extent(self, thread, stage):
         self._extent_of(thread, self.crew.word, stage)
@@ -232,7 +228,6 @@ class Rounds:
         self._slopes()
         self.trees: list = [None] * self.groups
         if self.apart:
-            self.failed = None
             crew.lead()
             if self.failed is not None:
                 raise self.failed
@@ -296,7 +291,6 @@ class Rounds:
 
     def _extent_alone(self):
         """(largest |g|, largest h, mean |g|) of the scores as they are."""
-        self.extents = np.zeros((-(-len(self.y) // PIECE), 3))
         if self._softmax or isinstance(self.loss, TwoClasses | Quantiles):
             return 1.0, 1.0, 1.0
         if self._moving:

@@ -162,6 +162,28 @@ def _unseen(X, y, w):
     return out[np.unique(h[out], return_index=True)[1][:UNSEEN]]
 
 
+def questions(ints, floats, first_node=0, first_subset=0):
+    """(column with its flags, threshold, right child) of the nodes of a tree that kernels made, as walks want them.
+
+    In an array of many trees its nodes are numbered from `first_node` on, and its sets from `first_subset`.
+    """
+    g, w = kernels.grow, kernels.walk
+    leaf, category = ints[:, g.COLUMN] < 0, ints[:, g.SUBSET] >= 0
+    column = np.where(leaf, 0, ints[:, g.COLUMN]).astype(np.uint32)
+    column |= np.where(ints[:, g.MISSING_LEFT] > 0, w.MISSING_LEFT, 0).astype(np.uint32)
+    column |= np.where(category, w.CATEGORY, 0).astype(np.uint32)
+    threshold = np.where(category, ints[:, g.SUBSET] + first_subset, floats[:, g.THRESHOLD])
+    right = np.where(leaf, np.arange(len(ints)), ints[:, g.RIGHT]) + first_node
+    return column, threshold, right.astype(np.uint32)
+
+
+def walked(column, threshold, right):
+    """Nodes as the kernels walk them, 16 bytes each."""
+    nodes = np.empty(len(column), kernels.walk.NODE)
+    nodes["threshold"], nodes["column"], nodes["right"] = threshold, column, right
+    return nodes
+
+
 @dataclass(frozen=True, eq=False)
 class FittedTree(Fitted):
     """Nodes in preorder: the left child of node i is i + 1, a leaf's right child is itself.
@@ -185,21 +207,15 @@ class FittedTree(Fitted):
     @classmethod
     def of(cls, ints, floats, subsets, table, values, weight):
         """From what the kernels made."""
-        g, w = kernels.grow, kernels.walk
-        leaf, category = ints[:, g.COLUMN] < 0, ints[:, g.SUBSET] >= 0
-        column = np.where(leaf, 0, ints[:, g.COLUMN]).astype(np.uint32)
-        column |= np.where(ints[:, g.MISSING_LEFT] > 0, w.MISSING_LEFT, 0).astype(np.uint32)
-        column |= np.where(category, w.CATEGORY, 0).astype(np.uint32)
-        threshold = np.where(category, ints[:, g.SUBSET], floats[:, g.THRESHOLD])
-        right = np.where(leaf, np.arange(len(ints)), ints[:, g.RIGHT])
+        column, threshold, right = questions(ints, floats)
         return cls(
-            column.astype(np.uint32),
+            column,
             threshold,
-            right.astype(np.uint32),
+            right,
             subsets,
             values,
             weight.copy(),
-            floats[:, g.GAIN].copy(),
+            floats[:, kernels.grow.GAIN].copy(),
             table.shape[1],
             table.codes,
         )
@@ -207,9 +223,7 @@ class FittedTree(Fitted):
     @cached_property
     def nodes(self):
         """The nodes as the kernels want them, 16 bytes each."""
-        nodes = np.empty(len(self.column), kernels.walk.NODE)
-        nodes["threshold"], nodes["column"], nodes["right"] = self.threshold, self.column, self.right
-        return nodes
+        return walked(self.column, self.threshold, self.right)
 
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name not in ("nodes", "depths")}
